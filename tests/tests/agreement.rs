@@ -29,7 +29,9 @@ fn line<'a>(text: &'a str, path: &str) -> Vec<&'a str> {
 
 /// Of a page, the cells' numbers in the row of a path: base, new, difference.
 fn cells(page: &str, path: &str) -> Vec<String> {
-    let Some((_, row)) = page.split_once(&format!(">{path}</")) else { return Vec::new() };
+    let Some((_, row)) = page.split_once(&format!("<tbody id=\"{path}\"")) else {
+        return Vec::new();
+    };
     let values = row.split("data-value=\"").skip(1).take(3);
     values.map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
 }

@@ -1,20 +1,20 @@
 //! A result is added: its parts and rows are written, then read back, all in one change.
 
-use pathmeter_model::{Configuration, KeptResult, Measurement, PathResult, Status};
+use std::collections::HashMap;
+
+use pathmeter_model::{KeptResult, Status};
 use rusqlite::Transaction;
 use rusqlite::types::Value;
 use sha2::{Digest, Sha256};
 
 use crate::document::{Layout, Split, split};
+use crate::kept_document::{Fingerprint, KeptDocument, NewRow, count};
 use crate::row::{self, integer, word};
 use crate::tables::{PathRow, SKELETONS, Tables, Total};
 use crate::{Date, HistoryError};
 
 /// Longest label, in characters.
 pub const MAX_LABEL_CHARS: usize = 200;
-
-/// Bytes of a digest of a path's cost.
-const DIGEST_BYTES: usize = 8;
 
 /// A result to add.
 #[derive(Debug, Clone, Copy)]
@@ -44,9 +44,9 @@ pub(crate) fn add(
     change: &Transaction<'_>,
     tables: Tables<'_>,
     new: &NewResult<'_>,
-    measurement: &Measurement,
+    document: &KeptDocument,
 ) -> Result<Added, HistoryError> {
-    let label = label(new, measurement)?;
+    let label = label(new, document)?;
     let hash = Sha256::digest(new.bytes);
     if let Some(known) = tables.result_where("sha256 = ?", [hash.as_slice()])? {
         read_back(tables, known.kept.number, new.bytes)?;
@@ -60,34 +60,34 @@ pub(crate) fn add(
         tables,
         total,
     };
-    let (skeleton, layout) = addition.parts(new.bytes, measurement)?;
-    let configuration = configuration(tables, &measurement.configuration)?;
-    let count = |status| measurement.paths.iter().filter(|it| it.status == status).count() as u64;
+    let rows = document.rows(&hash);
+    let (skeleton, layout) = addition.parts(new.bytes, document, &rows)?;
+    let configuration = configuration(tables, document.fingerprint().as_ref())?;
     let text = |text: Option<&str>| text.map(str::to_owned).map_or(Value::Null, Value::Text);
     let values = vec![
         integer(addition.number),
         new.date.seconds().into(),
         label.into(),
         text(new.commit),
-        measurement.subject.name.clone().into(),
-        word(&measurement.subject.kind),
-        text(measurement.configuration.release.as_deref()),
-        measurement.configuration.image_sha256.clone().into(),
+        document.subject().to_owned().into(),
+        word(&document.kind()),
+        text(document.release()),
+        document.image_sha256().to_owned().into(),
         configuration.into(),
         hash.to_vec().into(),
         integer(new.bytes.len() as u64),
-        integer(count(Status::Ok)),
-        integer(count(Status::Failed)),
+        integer(count(&rows, Status::Ok)),
+        integer(count(&rows, Status::Failed)),
         skeleton.into(),
         layout.into_bytes().into(),
     ];
     row::insert(change, "result", values).map_err(|error| tables.failed(&error))?;
-    addition.end(measurement, new.bytes)
+    addition.end(&rows, new.bytes)
 }
 
 /// Checks and shortens what to call a result.
-fn label(new: &NewResult<'_>, measurement: &Measurement) -> Result<String, HistoryError> {
-    let given = new.label.unwrap_or(&measurement.subject.name);
+fn label(new: &NewResult<'_>, document: &KeptDocument) -> Result<String, HistoryError> {
+    let given = new.label.unwrap_or(document.subject());
     if new.label.is_some_and(str::is_empty) {
         return Err(HistoryError::Label { what: "is empty" });
     }
@@ -114,28 +114,36 @@ impl Addition<'_> {
     fn parts(
         &mut self,
         bytes: &[u8],
-        measurement: &Measurement,
+        document: &KeptDocument,
+        rows: &[NewRow<'_>],
     ) -> Result<(i64, Layout), HistoryError> {
         // What was parsed has paths.
         let whole = split(bytes).ok_or_else(|| self.tables.corrupt("a document without paths"))?;
         let Split { skeleton, entries } = whole;
-        let skeleton = self.keep("", true, &skeleton)?.1;
+        let skeleton = self.keep("", true, true, &skeleton)?.1;
         let mut layout = Layout::default();
-        for ((gap, entry), result) in entries.into_iter().zip(&measurement.paths) {
-            let (path, part) = self.keep(&result.path, false, entry)?;
+        let mut rows: HashMap<&str, &NewRow<'_>> = rows.iter().map(|row| (row.path, row)).collect();
+        for ((gap, entry), path) in entries.into_iter().zip(document.entries()) {
+            // Of several boots the first entry of a path stands for it.
+            let row = rows.remove(path);
+            let (id, part) = self.keep(path, false, row.is_some(), entry)?;
             layout.push(gap, part);
-            let values = measured(path, self.number, part, result);
-            let inserted = row::insert(self.tables.connection, "measured", values);
-            inserted.map_err(|error| self.tables.failed(&error))?;
+            if let Some(row) = row {
+                let values = measured(id, self.number, part, row);
+                let inserted = row::insert(self.tables.connection, "measured", values);
+                inserted.map_err(|error| self.tables.failed(&error))?;
+            }
         }
         Ok((skeleton, layout))
     }
 
-    /// Keeps a part of a path, or the skeleton, and counts it. The numbers of path and part.
+    /// Keeps a part of a path, or the skeleton, and counts the result if it is the first part. The
+    /// numbers of path and part.
     fn keep(
         &mut self,
         name: &str,
         skeleton: bool,
+        first: bool,
         bytes: &[u8],
     ) -> Result<(i64, i64), HistoryError> {
         let named = |path: &PathRow| (path.id == SKELETONS) == skeleton && path.name == name;
@@ -147,21 +155,21 @@ impl Addition<'_> {
         });
         let path = &mut self.paths[at];
         let part = self.tables.keep(path, self.number, bytes, &mut self.next_part)?;
-        path.results += 1;
+        path.results += u64::from(first);
         path.write(self.tables.connection).map_err(|error| self.tables.failed(&error))?;
         Ok((path.id, part))
     }
 
     /// Writes the counts, and reads everything back.
-    fn end(mut self, measurement: &Measurement, bytes: &[u8]) -> Result<Added, HistoryError> {
+    fn end(mut self, rows: &[NewRow<'_>], bytes: &[u8]) -> Result<Added, HistoryError> {
         let tables = self.tables;
         self.total.results += 1;
         self.total.last = self.number;
         self.total.write(tables.connection).map_err(|error| tables.failed(&error))?;
         read_back(tables, self.number, bytes)?;
         let paths = tables.paths(&tables.total()?)?;
-        for result in &measurement.paths {
-            let path = paths.iter().find(|it| it.id != SKELETONS && it.name == result.path);
+        for row in rows {
+            let path = paths.iter().find(|it| it.id != SKELETONS && it.name == row.path);
             let path = path.ok_or_else(|| tables.corrupt("a path is missing"))?;
             tables.measured_in(path.id, self.number)?;
         }
@@ -180,41 +188,28 @@ fn read_back(tables: Tables<'_>, number: u64, bytes: &[u8]) -> Result<(), Histor
 }
 
 /// The row of a path in a result.
-fn measured(path: i64, number: u64, part: i64, result: &PathResult) -> Vec<Value> {
-    let estimate = result.estimate.as_ref();
-    // Samples are bounded so that they fit.
-    let value = |value: Option<&u64>| value.map_or(Value::Null, |&value| integer(value));
+fn measured(path: i64, number: u64, part: i64, row: &NewRow<'_>) -> Vec<Value> {
+    // Values are bounded so that they fit.
+    let value = |value: Option<u64>| value.map_or(Value::Null, integer);
     vec![
         path.into(),
         integer(number),
         part.into(),
-        cost_digest(result).into(),
-        word(&result.status),
-        word(&result.unit),
-        value(estimate.map(|it| &it.value)),
-        value(estimate.and_then(|it| it.typical.first())),
-        value(estimate.and_then(|it| it.typical.last())),
+        row.cost.clone().into(),
+        word(&row.point.status),
+        word(&row.point.unit),
+        value(row.point.value),
+        value(row.point.low),
+        value(row.point.high),
     ]
 }
 
-/// Two entries of the same digest can't be told apart by a comparison's verdict: they agree in all
-/// but where functions stand, and what the probe noticed.
-fn cost_digest(result: &PathResult) -> Vec<u8> {
-    let mut result = result.clone();
-    result.checks.clear();
-    if let Some(events) = &mut result.events {
-        events.placement.clear();
-    }
-    // What was parsed can be written.
-    let bytes = serde_json::to_vec(&result).unwrap_or_default();
-    Sha256::digest(bytes)[..DIGEST_BYTES].to_vec()
-}
-
-/// The number of a configuration fingerprint, which is kept if it is new. The kernel's own fields
-/// are the result's: what is left is mostly the same in all results.
-fn configuration(tables: Tables<'_>, whole: &Configuration) -> Result<i64, HistoryError> {
-    let alike = Configuration { image_sha256: String::new(), release: None, ..whole.clone() };
-    let json = serde_json::to_string(&alike).unwrap_or_default();
+/// The number of a configuration fingerprint, which is kept if it is new.
+fn configuration(
+    tables: Tables<'_>,
+    fingerprint: Option<&Fingerprint>,
+) -> Result<i64, HistoryError> {
+    let json = serde_json::to_string(&fingerprint).unwrap_or_default();
     if let Some(known) = tables.configuration(&json)? {
         return Ok(known);
     }

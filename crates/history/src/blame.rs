@@ -3,17 +3,20 @@
 //! Results are taken in their order, and each is compared with the last one before it in which the
 //! path ran, by `pathmeter_model::compare_path`. What comes out as the same is no step. Results
 //! that were measured differently are not compared, unless the caller wants that: the place is a
-//! step without a comparison, and the next results are compared with what comes after it.
+//! step without a comparison, and the next results are compared with what comes after it. Counts
+//! and times are followed apart; of times only what is slower or faster is a step.
 
 use std::collections::HashMap;
 use std::thread;
 
 use pathmeter_model::{
-    Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptResult,
-    PathComparison, PathResult, Point, Status, Step, Subject, Verdict, compare_path,
-    configuration_differences, parse_path,
+    Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptKind, KeptResult,
+    PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict, Verdict,
+    compare_path, configuration_differences, parse_path,
 };
 
+use crate::blame_times::{Sessions, notes};
+use crate::kept_document::Fingerprint;
 use crate::part::{RawPart, not_whole};
 use crate::tables::{Measured, ResultRow};
 use crate::{HistoryError, Store};
@@ -36,23 +39,49 @@ pub fn blame(
     let configurations = store.tables().configurations()?.into_iter().collect();
     let candidates = candidates(&rows, &configurations, across);
     let compared = compared(store, &rows, &configurations, &candidates)?;
-    let steps = candidates.iter().zip(compared).filter_map(|(candidate, comparison)| {
-        let step = match &comparison {
-            None => true,
-            Some(comparison) => candidate.always || comparison.verdict != Verdict::Same,
+    let mut sessions = Sessions::new(store, path);
+    let mut steps = Vec::new();
+    for (candidate, comparison) in candidates.into_iter().zip(compared) {
+        let Candidate { base, new, always, .. } = candidate;
+        let [base, new] = [base, new].map(|row| rows[row].kept.clone());
+        let times = if candidate.is_compared(true) {
+            sessions.compared(base.number, new.number)?
+        } else {
+            None
         };
-        step.then(|| Step {
-            result: rows[candidate.new].kept.clone(),
-            against: rows[candidate.base].kept.clone(),
-            comparison,
-            configuration_differences: candidate.differences.clone(),
-            whole: None,
-        })
-    });
-    let steps = steps.collect();
+        if always || differ(comparison.as_ref(), times.as_ref()) {
+            steps.push(Step {
+                result: new,
+                against: base,
+                comparison,
+                times,
+                configuration_differences: candidate.differences,
+                whole: None,
+            });
+        }
+    }
     let first = rows.first().map(|it| FirstPoint { result: it.kept.clone(), point: it.point });
+    let kinds: Vec<KeptKind> = rows.iter().map(|row| row.kept.kind).collect();
+    let notes = notes(&kinds, are_several(&rows, &configurations));
     let results = rows.len() as u64;
-    Ok(Blame { schema: BlameSchema::V1, path: path.to_owned(), results, first, steps })
+    Ok(Blame { schema: BlameSchema::V1, path: path.to_owned(), results, first, steps, notes })
+}
+
+/// Whether two results differ, or could not be compared.
+fn differ(counts: Option<&PathComparison>, times: Option<&TimeRow>) -> bool {
+    match (counts, times) {
+        (Some(counts), _) => counts.verdict != Verdict::Same,
+        (None, Some(times)) => matches!(times.verdict, TimeVerdict::Slower | TimeVerdict::Faster),
+        (None, None) => true,
+    }
+}
+
+/// Whether all times are of several boots each.
+fn are_several(rows: &[PathRow], configurations: &HashMap<i64, Fingerprint>) -> bool {
+    rows.iter().all(|row| match configurations.get(&row.configuration) {
+        Some(Fingerprint::Times(times)) => times.is_of_several_boots(),
+        _ => true,
+    })
 }
 
 /// The path in one result.
@@ -86,33 +115,51 @@ struct Candidate {
     comparable: bool,
     /// Whether it is a step whatever the verdict: the path begins or ceases to run.
     always: bool,
+    /// Whether they are times.
+    timed: bool,
     differences: Vec<ConfigurationDifference>,
+}
+
+impl Candidate {
+    /// Whether it is to be compared, as times or as counts.
+    fn is_compared(&self, timed: bool) -> bool {
+        self.comparable && self.timed == timed
+    }
+}
+
+/// Where results of one kind have been followed to.
+#[derive(Clone, Copy, Default)]
+struct Followed {
+    last: Option<usize>,
+    /// The last one in which the path ran.
+    ran: Option<usize>,
 }
 
 fn candidates(
     rows: &[PathRow],
-    configurations: &HashMap<i64, Configuration>,
+    configurations: &HashMap<i64, Fingerprint>,
     across: bool,
 ) -> Vec<Candidate> {
     let mut found = Vec::new();
-    // The last result, and the last one in which the path ran.
-    let (mut last, mut ran): (Option<usize>, Option<usize>) = (None, None);
+    let mut both = [Followed::default(); 2];
     for (new, row) in rows.iter().enumerate() {
+        let timed = row.kept.kind == KeptKind::Host;
+        let Followed { last, ran } = &mut both[usize::from(timed)];
         let runs = row.point.status == Status::Ok;
-        if let (Some(base), Some(last)) = (ran.or(last), last) {
+        if let (Some(base), Some(last)) = (ran.or(*last), *last) {
             let differences = differing(&rows[base], row, configurations);
             let comparable = across || differences.is_empty();
-            let turned = row.point.status != rows[last].point.status;
+            let always = row.point.status != rows[last].point.status;
             let may_differ = runs && row.cost != rows[base].cost;
-            if !comparable || turned || may_differ {
-                found.push(Candidate { base, new, comparable, always: turned, differences });
+            if !comparable || always || may_differ {
+                found.push(Candidate { base, new, comparable, always, timed, differences });
             }
             if !comparable {
-                ran = None;
+                *ran = None;
             }
         }
-        last = Some(new);
-        ran = if runs { Some(new) } else { ran };
+        *last = Some(new);
+        *ran = if runs { Some(new) } else { *ran };
     }
     found
 }
@@ -120,15 +167,22 @@ fn candidates(
 fn differing(
     base: &PathRow,
     new: &PathRow,
-    configurations: &HashMap<i64, Configuration>,
+    configurations: &HashMap<i64, Fingerprint>,
 ) -> Vec<ConfigurationDifference> {
     if base.configuration == new.configuration {
         return Vec::new();
     }
-    let subject = |row: &PathRow| Subject { kind: row.kept.kind, name: row.kept.subject.clone() };
-    let (one, two) = (subject(base), subject(new));
-    match (configurations.get(&base.configuration), configurations.get(&new.configuration)) {
-        (Some(base), Some(new)) => configuration_differences((&one, base), (&two, new)),
+    let subject = |row: &PathRow| {
+        Some(Subject { kind: row.kept.kind.subject()?, name: row.kept.subject.clone() })
+    };
+    match [base, new].map(|row| (configurations.get(&row.configuration), subject(row))) {
+        [
+            (Some(Fingerprint::Counts(base)), Some(one)),
+            (Some(Fingerprint::Counts(new)), Some(two)),
+        ] => configuration_differences((&one, base), (&two, new)),
+        [(Some(Fingerprint::Times(base)), _), (Some(Fingerprint::Times(new)), _)] => {
+            base.differences(new)
+        }
         _ => vec![ConfigurationDifference {
             field: "configuration".into(),
             base: base.configuration.to_string(),
@@ -137,17 +191,28 @@ fn differing(
     }
 }
 
+/// What counts were measured with.
+fn of_counts<'a>(
+    configurations: &'a HashMap<i64, Fingerprint>,
+    row: &PathRow,
+) -> Option<&'a Configuration> {
+    match configurations.get(&row.configuration) {
+        Some(Fingerprint::Counts(configuration)) => Some(configuration),
+        _ => None,
+    }
+}
+
 /// The row that was new in the comparison before, and its path.
 type Last = Option<(usize, PathResult)>;
 
-/// The comparison of each candidate that can be compared.
+/// The comparison of the counts of each candidate that can be compared.
 fn compared(
     store: &Store,
     rows: &[PathRow],
-    configurations: &HashMap<i64, Configuration>,
+    configurations: &HashMap<i64, Fingerprint>,
     candidates: &[Candidate],
 ) -> Result<Vec<Option<PathComparison>>, HistoryError> {
-    let comparable = || candidates.iter().filter(|candidate| candidate.comparable);
+    let comparable = || candidates.iter().filter(|candidate| candidate.is_compared(false));
     let mut parts: Vec<i64> =
         comparable().flat_map(|it| [rows[it.base].part, rows[it.new].part]).collect();
     parts.sort_unstable();
@@ -155,12 +220,11 @@ fn compared(
     let parts = RawParts::read(store, &parts)?;
     // Where each result differs from the one before, what was new is the next one's base.
     let one = |last: &mut Last, candidate: &Candidate| -> Result<_, String> {
-        if !candidate.comparable {
+        if !candidate.is_compared(false) {
             return Ok(None);
         }
         let (base, new) = (&rows[candidate.base], &rows[candidate.new]);
-        let both =
-            configurations.get(&base.configuration).zip(configurations.get(&new.configuration));
+        let both = of_counts(configurations, base).zip(of_counts(configurations, new));
         let (one, two) = both.ok_or_else(|| "a configuration is missing".to_owned())?;
         let parse = |row: &PathRow, clock| {
             let bytes = parts.unpacked(row.part).ok_or_else(|| not_whole(row.part))?;

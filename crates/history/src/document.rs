@@ -13,15 +13,32 @@ pub(crate) struct Split<'a> {
     pub(crate) entries: Vec<(usize, &'a [u8])>,
 }
 
-/// Splits a document that was parsed before. None if it has no `paths`.
-pub(crate) fn split(bytes: &[u8]) -> Option<Split<'_>> {
-    #[derive(Deserialize)]
-    struct Paths<'a> {
-        #[serde(borrow)]
-        paths: Vec<&'a RawValue>,
+#[derive(Deserialize)]
+struct Paths<'a> {
+    #[serde(borrow)]
+    paths: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Sessions<'a> {
+    #[serde(borrow)]
+    boots: Vec<Paths<'a>>,
+}
+
+/// The paths of a session, or of all sessions.
+fn entries_of(body: &[u8]) -> Option<Vec<&RawValue>> {
+    if let Ok(Paths { paths }) = serde_json::from_slice(body) {
+        return Some(paths);
     }
+    let Sessions { boots } = serde_json::from_slice(body).ok()?;
+    Some(boots.into_iter().flat_map(|session| session.paths).collect())
+}
+
+/// Splits a document that was parsed before. None if it has neither `paths` nor, of several boots,
+/// `boots` that have.
+pub(crate) fn split(bytes: &[u8]) -> Option<Split<'_>> {
     let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let Paths { paths } = serde_json::from_slice(body).ok()?;
+    let paths = entries_of(body)?;
     let mut skeleton = Vec::new();
     let mut entries = Vec::new();
     let mut done = 0;
@@ -121,6 +138,9 @@ mod tests {
             assert_eq!(joined(&split), text.as_bytes());
         }
         assert_eq!(split(b"{\"paths\":[{\"x\":1}, 22]}").unwrap().entries[1], (2, &b"22"[..]));
+        let boots = b"{\"boots\":[{\"paths\":[1, 2]},{\"paths\":[3],\"a\":4}]}";
+        let split_boots = split(boots).unwrap();
+        assert_eq!((split_boots.entries.len(), joined(&split_boots)), (3, boots.to_vec()));
         assert!(split(b"{}").is_none());
     }
 

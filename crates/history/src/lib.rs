@@ -1,4 +1,4 @@
-//! Results kept over time in one SQLite database.
+//! Results, counts and times, kept over time in one SQLite database.
 //!
 //! What comes out is byte by byte what went in. Beside each document there is a row for each path,
 //! by which a path is followed over thousands of results without reading the documents.
@@ -11,15 +11,18 @@
 //! file that is not a history.
 //!
 //! - [`Store`]: a database that is open, to read or to write.
-//! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`.
+//! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`; of times by
+//!   those of `pathmeter_model::TimeComparison`.
 //! - [`Date`]: when a result belongs to.
 
 mod add;
 mod blame;
+mod blame_times;
 mod database;
 mod date;
 mod document;
 mod error;
+mod kept_document;
 mod limits;
 mod pack;
 mod part;
@@ -33,6 +36,7 @@ pub use add::{Added, MAX_LABEL_CHARS, NewResult};
 pub use blame::blame;
 pub use date::{Date, DateError};
 pub use error::HistoryError;
+pub use kept_document::KeptDocument;
 pub use limits::SCHEMA_VERSION;
 pub use prune::Pruned;
 pub use salvage::Found;

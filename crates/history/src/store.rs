@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use pathmeter_model::{History, HistorySchema, KeptResult, PathHistory, parse_measurement};
+use pathmeter_model::{History, HistorySchema, KeptResult, PathHistory};
 
 use crate::HistoryError;
 use crate::add::{Added, NewResult, add};
 use crate::database::Database;
+use crate::kept_document::KeptDocument;
 use crate::prune::{Pruned, chosen, remove};
 use crate::salvage::Found;
 use crate::tables::{Measured, PathRow, ResultRow, SKELETONS, Tables};
@@ -31,14 +32,14 @@ impl Store {
     /// Adds a result. It is on the disk when this returns, and was read back.
     ///
     /// # Errors
-    /// It is no result, the database can't be changed, or something is damaged that the result
-    /// would hang on. Then nothing is changed.
+    /// It is neither a result nor times, the database can't be changed, or something is damaged
+    /// that the result would hang on. Then nothing is changed.
     pub fn add(&mut self, new: NewResult<'_>) -> Result<Added, HistoryError> {
-        let measurement = parse_measurement(new.bytes)?;
+        let document = KeptDocument::parse(new.bytes)?;
         let file = self.database.path().to_owned();
         let change = self.database.begin()?;
         let tables = Tables { connection: &change, file: &file };
-        let added = add(&change, tables, &new, &measurement)?;
+        let added = add(&change, tables, &new, &document)?;
         change.commit().map_err(|error| HistoryError::sqlite(&file, &error))?;
         Ok(added)
     }

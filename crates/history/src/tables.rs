@@ -3,12 +3,14 @@
 //! Beside each row's own hash there are counts: of all results, of all paths, and of the results of
 //! each path. A row that is lost is missing there.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use pathmeter_model::{Configuration, KeptResult, Point, Status, SubjectKind, Unit};
+use pathmeter_model::{KeptKind, KeptResult, Point, Status, Unit};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
+use crate::kept_document::Fingerprint;
 use crate::row::{self, integer, is_whole, natural, worded};
 use crate::{Date, HistoryError};
 
@@ -118,7 +120,7 @@ impl Tables<'_> {
         self.complete(ascend, all.len(), total.results, "results")?;
         // What is equal stays in its order.
         all.sort_by_key(|it| it.date);
-        Ok(all)
+        self.with_machines(all)
     }
 
     /// The result whose row has this number, or this document's hash.
@@ -128,7 +130,24 @@ impl Tables<'_> {
         value: impl Params,
     ) -> Result<Option<ResultRow>, HistoryError> {
         let sql = format!("SELECT * FROM result WHERE {condition}");
-        Ok(self.all(&sql, value, "result", result)?.pop())
+        let found = self.all(&sql, value, "result", result)?;
+        Ok(self.with_machines(found)?.pop())
+    }
+
+    /// The same, of times with the machine that they were taken on.
+    fn with_machines(self, mut rows: Vec<ResultRow>) -> Result<Vec<ResultRow>, HistoryError> {
+        let mut timed = rows.iter_mut().filter(|row| row.kept.kind == KeptKind::Host).peekable();
+        if timed.peek().is_some() {
+            let all: HashMap<i64, Fingerprint> = self.configurations()?.into_iter().collect();
+            for row in timed {
+                let Some(Fingerprint::Times(times)) = all.get(&row.configuration) else {
+                    let number = row.kept.number;
+                    return Err(self.corrupt(format!("the machine of result {number} is missing")));
+                };
+                row.kept.machine = Some(times.machine());
+            }
+        }
+        Ok(rows)
     }
 
     /// The path in all results that have it, in the order of their numbers.
@@ -152,7 +171,7 @@ impl Tables<'_> {
     }
 
     /// All configuration fingerprints, by their numbers.
-    pub(crate) fn configurations(self) -> Result<Vec<(i64, Configuration)>, HistoryError> {
+    pub(crate) fn configurations(self) -> Result<Vec<(i64, Fingerprint)>, HistoryError> {
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
         let all = self.all("SELECT * FROM configuration", [], "configuration", read)?;
         let parsed = |(id, json): (i64, String)| match serde_json::from_str(&json) {
@@ -230,7 +249,8 @@ fn result(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
         label: row.get(2)?,
         commit: row.get(3)?,
         subject: row.get(4)?,
-        kind: worded::<SubjectKind>(row, 5)?,
+        kind: worded::<KeptKind>(row, 5)?,
+        machine: None,
         release: row.get(6)?,
         image_sha256: row.get(7)?,
         document_sha256: data_encoding::HEXLOWER.encode(&row.get::<_, Vec<u8>>(9)?),

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Store, blame};
 use pathmeter_model::{
-    Blame, Configuration, History, Measurement, PathEvents, PathResult, Unit, example,
+    Blame, Configuration, History, Measurement, PathEvents, PathResult, Times, Unit, example,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
@@ -112,8 +112,24 @@ fn result(number: usize) -> Measurement {
     example::measurement(&name, configuration, paths)
 }
 
+/// Times of three of these paths.
+fn times(number: usize) -> Times {
+    let of = |ticks: u64| -> Vec<u64> { (0..8).map(|at| ticks + at % 3).collect() };
+    let levels = [900, 300, 500].map(|ticks| of(ticks + number as u64));
+    let paths: Vec<_> = PATHS.iter().skip(1).zip(&levels).collect();
+    let mut times =
+        example::times(&paths.iter().map(|(path, of)| (**path, 9, &of[..])).collect::<Vec<_>>());
+    times.host.boot_id = number.to_string();
+    times
+}
+
+/// A result; every tenth is one of times.
 fn document(number: usize) -> Vec<u8> {
-    serde_json::to_vec(&result(number)).unwrap()
+    match number % 10 {
+        9 => serde_json::to_vec(&times(number)),
+        _ => serde_json::to_vec(&result(number)),
+    }
+    .unwrap()
 }
 
 fn add(file: &Path, bytes: &[u8], day: usize) -> Result<Added, HistoryError> {

@@ -91,7 +91,9 @@ pub fn is_host(subject: &Path) -> bool {
 pub fn refused_host() -> Failure {
     Failure::Usage {
         message: "host is this machine, on which paths are measured in time".to_owned(),
-        help: "measure and compare take it; name a file of this name ./host".to_owned(),
+        help: "measure and compare take it, and report and history take the file that `pathmeter \
+               measure host -o FILE` writes; name a file of this name ./host"
+            .to_owned(),
     }
 }
 

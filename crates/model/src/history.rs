@@ -4,7 +4,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Comparison, ConfigurationDifference, PathComparison, Status, SubjectKind, Unit};
+use crate::{
+    Comparison, ConfigurationDifference, PathComparison, Status, SubjectKind, TimeRow, Unit,
+};
 
 /// The name and version of the document about a history.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +26,38 @@ pub enum BlameSchema {
     V1,
 }
 
+/// What a result is of: a kernel in a guest, or the machine that pathmeter ran on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KeptKind {
+    /// A kernel image file, or a package that holds one: counts.
+    KernelImage,
+    /// The lab kernel that comes with pathmeter: counts.
+    Lab,
+    /// A machine with its own kernel: times.
+    Host,
+}
+
+impl From<SubjectKind> for KeptKind {
+    fn from(kind: SubjectKind) -> Self {
+        match kind {
+            SubjectKind::KernelImage => Self::KernelImage,
+            SubjectKind::Lab => Self::Lab,
+        }
+    }
+}
+
+impl KeptKind {
+    /// The kind of subject; None of times.
+    pub fn subject(self) -> Option<SubjectKind> {
+        match self {
+            Self::KernelImage => Some(SubjectKind::KernelImage),
+            Self::Lab => Some(SubjectKind::Lab),
+            Self::Host => None,
+        }
+    }
+}
+
 /// One result of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptResult {
@@ -38,10 +72,13 @@ pub struct KeptResult {
     /// The subject's name.
     pub subject: String,
     /// The kind of subject.
-    pub kind: SubjectKind,
+    pub kind: KeptKind,
+    /// Of times the machine that they were taken on, its hypervisor and the CPU; counts have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// The kernel's release, if known.
     pub release: Option<String>,
-    /// Hash of the kernel image: SHA-256 in lower-case hexadecimal.
+    /// Hash of the kernel image: SHA-256 in lower-case hexadecimal; empty of times.
     pub image_sha256: String,
     /// SHA-256 of the document's bytes.
     pub document_sha256: String,
@@ -63,32 +100,57 @@ pub struct History {
 }
 
 impl History {
-    /// The same with a path for each unit that its values count: values of different units are
-    /// never in one line.
+    /// The same with a path for each unit that its values count, and for each machine that its
+    /// times were taken on: what can't be compared is never in one line.
     #[must_use]
-    pub fn by_unit(&self) -> Self {
-        let paths = self.paths.iter().flat_map(PathHistory::by_unit).collect();
+    pub fn by_series(&self) -> Self {
+        let paths = self.paths.iter().flat_map(|path| path.by_series(&self.results)).collect();
         Self { schema: self.schema, results: self.results.clone(), paths }
     }
 }
 
+/// What values must have in common to be in one line: the unit, and the machine of times.
+type Series<'a> = (Unit, Option<&'a str>);
+
 impl PathHistory {
-    fn by_unit(&self) -> Vec<Self> {
-        let mut units: Vec<Unit> = Vec::new();
-        for point in self.points.iter().flatten().filter(|point| point.value.is_some()) {
-            if !units.contains(&point.unit) {
-                units.push(point.unit);
+    fn by_series(&self, results: &[KeptResult]) -> Vec<Self> {
+        let mut found: Vec<(Series<'_>, &KeptResult)> = Vec::new();
+        for (point, kept) in self.points.iter().zip(results) {
+            let Some(point) = point.filter(|point| point.value.is_some()) else { continue };
+            let series = (point.unit, kept.machine.as_deref());
+            if !found.iter().any(|(known, _)| *known == series) {
+                found.push((series, kept));
             }
         }
-        if units.len() < 2 {
-            return vec![self.clone()];
+        let timed = found.iter().filter(|((unit, _), _)| *unit == Unit::Ps).count();
+        match found[..] {
+            [((Unit::Ps, _), _)] => vec![Self { path: self.named("ns"), ..self.clone() }],
+            [] | [_] => vec![self.clone()],
+            _ => found.iter().map(|(of, first)| self.of(*of, first, timed, results)).collect(),
         }
-        let of = |unit: &Unit| {
-            let points = self.points.iter();
-            let points = points.map(|point| point.filter(|point| point.unit == *unit));
-            Self { path: format!("{} ({unit})", self.path), points: points.collect() }
+    }
+
+    /// The values of one series of several; `timed` of them are times.
+    fn of(
+        &self,
+        (unit, machine): Series<'_>,
+        first: &KeptResult,
+        timed: usize,
+        results: &[KeptResult],
+    ) -> Self {
+        let what = match unit {
+            Unit::Ps if timed > 1 => format!("ns, machine of #{}", first.number),
+            Unit::Ps => "ns".to_owned(),
+            other => other.to_string(),
         };
-        units.iter().map(of).collect()
+        let points = self.points.iter().zip(results).map(|(point, kept)| {
+            point.filter(|point| point.unit == unit && kept.machine.as_deref() == machine)
+        });
+        Self { path: self.named(&what), points: points.collect() }
+    }
+
+    fn named(&self, what: &str) -> String {
+        format!("{} ({what})", self.path)
     }
 }
 
@@ -108,11 +170,12 @@ pub struct Point {
     pub status: Status,
     /// What the values count.
     pub unit: Unit,
-    /// The most frequent value; null without samples.
+    /// The most frequent value, or the level of times; null without samples.
     pub value: Option<u64>,
-    /// The lowest typical value.
+    /// The lowest typical value; of times the lower end of the level's interval, or the lowest of
+    /// several boots.
     pub low: Option<u64>,
-    /// The highest typical value.
+    /// The highest, likewise.
     pub high: Option<u64>,
 }
 
@@ -129,6 +192,9 @@ pub struct Blame {
     pub first: Option<FirstPoint>,
     /// The first result of each step, by date.
     pub steps: Vec<Step>,
+    /// What a reader must know to judge the steps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Where a path's history begins.
@@ -150,6 +216,9 @@ pub struct Step {
     pub against: KeptResult,
     /// The path in both; null if they were not compared, since they were measured differently.
     pub comparison: Option<PathComparison>,
+    /// The path's times in both, in place of that; left out of counts, and null likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<TimeRow>,
     /// In what else than the kernel the two were measured differently.
     pub configuration_differences: Vec<ConfigurationDifference>,
     /// All rows of the two results; null of the smaller steps if there are many.

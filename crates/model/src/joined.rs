@@ -6,7 +6,7 @@
 
 use pathmeter_trace::Event;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     Comparison, EventComparison, Measurement, PathComparison, Prediction, Prices, TimeComparison,
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum JoinedSchema {
     /// The only version so far.
     #[default]
@@ -23,7 +23,7 @@ pub enum JoinedSchema {
 }
 
 /// Counts and times of two sides.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Joined {
     /// Always `pathmeter.joined-comparison/1`.
     pub schema: JoinedSchema,
@@ -42,7 +42,9 @@ pub struct Joined {
 }
 
 /// What count and time mean together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
     /// More is executed in less time, or less in more.
@@ -98,7 +100,7 @@ impl Meaning {
 }
 
 /// A path that has both.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JoinedRow {
     /// Its name.
     pub path: String,

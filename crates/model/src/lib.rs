@@ -35,6 +35,7 @@ mod options;
 mod parse;
 mod parse_error;
 mod parse_execution;
+mod parse_time_comparison;
 mod parse_times;
 mod prices;
 mod program_identity;
@@ -46,7 +47,9 @@ mod settings;
 mod tail;
 mod text;
 mod time_comparison;
+mod time_points;
 mod times;
+mod times_configuration;
 mod unit;
 mod verdict;
 mod work;
@@ -69,7 +72,8 @@ pub use function::{FunctionChange, FunctionCost};
 pub use gate::{Checked, GateReason, GateReport, gate_lines};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use history::{
-    Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptResult, PathHistory, Point, Step,
+    Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptKind, KeptResult, PathHistory,
+    Point, Step,
 };
 pub use joined::{Joined, JoinedRow, JoinedSchema, Meaning};
 pub use level::Level;
@@ -84,6 +88,7 @@ pub use options::{OptionDifference, option_differences};
 pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
+pub use parse_time_comparison::{check_joined, check_time_comparison};
 pub use parse_times::parse_times;
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
@@ -102,8 +107,11 @@ pub use settings::{
     SettingsSet,
 };
 pub use text::{clean, clean_lines, is_obeyed};
-pub use time_comparison::{TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict};
+pub use time_comparison::{
+    TIME_MARGIN, TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict,
+};
 pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema, float};
+pub use times_configuration::TimesConfiguration;
 pub use unit::Unit;
 pub use verdict::Verdict;
 pub use work::{Calls, FirstRun, Work};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pathmeter_stats::time::nonnegative_fit;
 use pathmeter_trace::{Event, Role};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::times::float;
 use crate::{Measurement, PathComparison, PathResult, Status, Times, Unit};
@@ -27,7 +27,7 @@ const WORST: f64 = 0.25;
 const COVERED: usize = 90;
 
 /// What each thing costs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
     /// By name: `instructions`, and events.
     pub prices: BTreeMap<String, Price>,
@@ -42,7 +42,7 @@ pub struct Prices {
 }
 
 /// What one thing costs.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// Nanoseconds of one more.
     pub nanoseconds: f64,
@@ -55,7 +55,7 @@ pub struct Price {
 }
 
 /// By how much a path's time should differ.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
     /// Nanoseconds more; negative if fewer.
     pub nanoseconds: f64,

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Host, PathTimes, Status, Times};
 
+/// A difference below this share of base's time is none, unless the reader says otherwise.
+pub const TIME_MARGIN: f64 = 0.02;
+
 /// The name and version of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TimeComparisonSchema {
@@ -23,7 +26,7 @@ pub enum TimeComparisonSchema {
 }
 
 /// Times of two sides, path by path.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeComparison {
     /// Always `pathmeter.time-comparison/1`.
     pub schema: TimeComparisonSchema,
@@ -44,7 +47,7 @@ pub struct TimeComparison {
 }
 
 /// A side.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSide {
     /// The machine and its kernel.
     pub host: Host,
@@ -84,7 +87,7 @@ impl TimeVerdict {
 }
 
 /// A path of a comparison. Differences are in percent of base.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRow {
     /// The path's name.
     pub path: String,

@@ -18,6 +18,8 @@ pub enum Unit {
     Cycles,
     /// Nanoseconds.
     Ns,
+    /// Picoseconds: of times that are kept as whole numbers, and shown in nanoseconds.
+    Ps,
     /// Nothing: the path is a check that passes or fails, and has no cost.
     Check,
 }
@@ -29,6 +31,7 @@ impl fmt::Display for Unit {
             Self::Clock => "clock",
             Self::Cycles => "cycles",
             Self::Ns => "ns",
+            Self::Ps => "ps",
             Self::Check => "check",
         })
     }

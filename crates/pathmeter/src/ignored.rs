@@ -17,8 +17,7 @@ struct Given<'a> {
     needs: &'static VerbNeeds,
     /// Those of the subjects that are documents, and so nothing to run.
     documents: Vec<&'a Path>,
-    /// How many subjects there are.
-    subjects: usize,
+    subjects: Vec<&'a Path>,
     /// Whether they are this machine, or times that were taken on one.
     timed: bool,
     /// Whether one of them is this machine.
@@ -67,14 +66,24 @@ impl<'a> Given<'a> {
         let needs = VerbNeeds::of(above)?;
         let subjects = needs.subjects.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
         let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
-        let count = subjects.len();
         let timed = subjects.iter().any(|path| subject::is_timed(path));
         let times = matches.try_get_many::<PathBuf>("times").ok().flatten().into_iter().flatten();
         let host =
             subjects.iter().copied().chain(times.map(PathBuf::as_path)).any(subject::is_host);
-        let documents = subjects.into_iter().filter(|path| subject::is_document_file(path));
-        let documents = documents.collect();
-        Some(Self { command, matches, needs, documents, subjects: count, timed, host })
+        let is_document = |path: &&Path| subject::is_document_file(path);
+        let documents = subjects.iter().copied().filter(is_document).collect();
+        Some(Self { command, matches, needs, documents, subjects, timed, host })
+    }
+
+    /// Whether a subject is a kernel, or what will be found to be none.
+    fn has_kernel(&self) -> bool {
+        let mut subjects = self.subjects.iter();
+        subjects.any(|path| !subject::is_host(path) && !self.documents.contains(path))
+    }
+
+    /// How many subjects are kernels, or documents that are not of times.
+    fn counted(&self) -> usize {
+        self.subjects.iter().filter(|path| !subject::is_timed(path)).count()
     }
 
     /// Whether the user gave it.
@@ -95,9 +104,13 @@ impl<'a> Given<'a> {
         let leave = |help: &str| format!("leave it out{help}");
         let long = |id: &str| format!("--{}", id.replace('_', "-"));
         let (why, help) = match need {
-            Need::Kernel | Need::Kernels(_) if self.timed => {
+            Need::Kernel | Need::Kernels(_) if self.timed && !self.has_kernel() => {
                 let why = "times are taken on this machine, and no guest is run".to_owned();
                 (why, leave(", or name the kernel that is to be run"))
+            }
+            Need::Sides if self.timed && self.counted() == 0 => {
+                let why = "it is about exact counts, and these are times".to_owned();
+                (why, leave(""))
             }
             Need::Exact if self.timed => {
                 let why = "it is about exact counts, and these are times".to_owned();
@@ -108,7 +121,7 @@ impl<'a> Given<'a> {
                 (why, leave(", or name this machine: host"))
             }
             Need::Kernel | Need::Run
-                if !self.documents.is_empty() && self.documents.len() == self.subjects =>
+                if !self.documents.is_empty() && self.documents.len() == self.subjects.len() =>
             {
                 let why = format!("{}, so nothing is run", are_documents(&self.documents));
                 (why, leave(", or name the kernel that is to be run"))
@@ -118,7 +131,7 @@ impl<'a> Given<'a> {
                 let why = format!("{} is a document, which {lacks}", document.display());
                 (why, leave(", or name the kernel that it was measured of"))
             }
-            Need::Sides if self.subjects < 2 && !self.is_pair() => {
+            Need::Sides if self.counted() < 2 && !self.is_pair() => {
                 let why = "there is nothing to compare the only subject with".to_owned();
                 (why, leave(", or name a second one"))
             }

@@ -1,17 +1,21 @@
 //! A history of results: its tables here, its drawings in `history/`.
 
+mod amount;
 mod plot;
 mod svg;
+mod times;
 
 use pathmeter_model::{
     Blame, Comparison, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
 };
 
+use self::amount::{amount, word};
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
+use self::times::{machines, times_cells};
 use crate::causes::sentence;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
-use crate::number::{grouped, plural, unit_word};
+use crate::number::{grouped, plural};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -27,7 +31,7 @@ pub fn history_table(history: &History, style: Style) -> String {
     if history.paths.is_empty() {
         return kept_table(&history.results, "", style);
     }
-    let history = history.by_unit();
+    let history = history.by_series();
     let mut columns = vec![("#", Align::Right), ("date", Align::Left), ("commit", Align::Left)];
     columns.push(("release", Align::Left));
     columns.extend(history.paths.iter().map(|path| (path.path.as_str(), Align::Right)));
@@ -38,7 +42,8 @@ pub fn history_table(history: &History, style: Style) -> String {
         let cells = about(kept).into_iter().chain(points);
         table.row(cells.chain([kept.label.as_str().into()]));
     }
-    table.render(style) + "\n" + &count(history.results.len(), "", style)
+    let count = count(history.results.len(), "", style);
+    [table.render(style), "\n".to_owned(), count, machines(&history, style)].concat()
 }
 
 /// A row for each result, and how many there are, after which stands `what` became of them.
@@ -97,7 +102,8 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
     };
     let found = plural(blame.steps.len(), "step");
     let sum = format!("{found} in {}\n", plural(usize_of(blame.results), "result"));
-    [heading, "\n".to_owned(), steps, told(blame, style), sum].concat()
+    let notes = blame.notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
+    [heading, "\n".to_owned(), steps, told(blame, style), sum, notes.collect()].concat()
 }
 
 /// What each step that was looked at comes to in all rows, and how to have the causes if no one
@@ -119,7 +125,7 @@ fn began(blame: &Blame, style: Style) -> String {
     let Some(first) = &blame.first else { return String::new() };
     let unit = match (first.point.status, first.point.unit) {
         (Status::Ok, Unit::Check) | (Status::Unsupported | Status::Failed, _) => String::new(),
-        (Status::Ok, unit) => format!(" {}", unit_word(unit)),
+        (Status::Ok, unit) => format!(" {}", word(unit)),
     };
     let value = text(Some(first.point)).trim_end().to_owned();
     let kept = &first.result;
@@ -130,6 +136,10 @@ fn began(blame: &Blame, style: Style) -> String {
 fn step_row(step: &Step, marked: bool) -> Vec<Cell> {
     let mut cells: Vec<Cell> = about(&step.result).into();
     let label = &step.result.label;
+    if let Some(times) = &step.times {
+        cells.extend(times_cells(times, label));
+        return cells;
+    }
     let Some(comparison) = &step.comparison else {
         cells.extend([(); 4].map(|()| "".into()));
         cells.push(Cell::painted("not compared", of_verdict(Verdict::ModeAppeared)));
@@ -181,8 +191,10 @@ fn text(point: Option<Point>) -> String {
     let Some(point) = point else { return String::new() };
     match (point.status, point.value) {
         (Status::Ok, Some(value)) => {
-            let marker = if point.low == point.high { ONE_VALUE } else { MANY_VALUES };
-            format!("{}{marker}", grouped(value))
+            // A level has an interval, and is one value.
+            let one = point.low == point.high || point.unit == Unit::Ps;
+            let marker = if one { ONE_VALUE } else { MANY_VALUES };
+            format!("{}{marker}", amount(value, point.unit))
         }
         (Status::Ok, None) => format!("passed{ONE_VALUE}"),
         (status, _) => format!("{status}{ONE_VALUE}"),

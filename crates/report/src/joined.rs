@@ -64,7 +64,7 @@ fn joined_row(row: &JoinedRow) -> [Cell; 10] {
 }
 
 /// The events that differ most, and how many others.
-fn events(events: &[EventComparison]) -> String {
+pub(crate) fn events(events: &[EventComparison]) -> String {
     let mut all: Vec<&EventComparison> = events.iter().collect();
     all.sort_by_key(|event| std::cmp::Reverse(event.difference.unsigned_abs()));
     let left_out = all.len().saturating_sub(MOST_EVENTS);
@@ -74,16 +74,16 @@ fn events(events: &[EventComparison]) -> String {
     shown.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-fn predicted(prediction: &Prediction) -> String {
+pub(crate) fn predicted(prediction: &Prediction) -> String {
     format!("{} ({})", nanoseconds(prediction.nanoseconds), range(prediction.interval))
 }
 
-fn range([low, high]: [f64; 2]) -> String {
+pub(crate) fn range([low, high]: [f64; 2]) -> String {
     format!("{} … {}", nanoseconds(low), nanoseconds(high))
 }
 
 /// With a sign, and as many digits as matter.
-fn nanoseconds(value: f64) -> String {
+pub(crate) fn nanoseconds(value: f64) -> String {
     match value.abs() {
         ..10.0 => format!("{value:+.2}"),
         ..100.0 => format!("{value:+.1}"),
@@ -101,7 +101,7 @@ fn paint(meaning: Meaning) -> Paint {
 }
 
 /// `Of 40 paths, count and time agree on 35 (12 confirmed, 23 same); 3 are hidden by width; …`.
-fn sentence(joined: &Joined) -> String {
+pub(crate) fn sentence(joined: &Joined) -> String {
     let count = |meaning: Meaning| joined.count(meaning);
     let (confirmed, same) = (count(Meaning::Confirmed), count(Meaning::Same));
     let part = |meaning: Meaning| {
@@ -127,7 +127,7 @@ fn sentence(joined: &Joined) -> String {
     )
 }
 
-fn facts(joined: &Joined) -> Vec<String> {
+pub(crate) fn facts(joined: &Joined) -> Vec<String> {
     let (exact, times) = (&joined.exact, &joined.times);
     let mut facts = vec![
         format!(

@@ -71,6 +71,7 @@ pub(crate) fn unit_word(unit: Unit) -> &'static str {
         Unit::Clock => "steps of the clock",
         Unit::Cycles => "cycles",
         Unit::Ns => "ns",
+        Unit::Ps => "ps",
         Unit::Check => "check",
     }
 }

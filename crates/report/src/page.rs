@@ -14,14 +14,17 @@ mod fingerprint;
 mod headline;
 pub(crate) mod history;
 mod html;
+mod joined;
 mod settings;
 pub(crate) mod severity;
 mod sheet;
 mod single;
+mod times;
+mod whisker;
 mod window;
 
 use pathmeter_experiment::ExperimentReport;
-use pathmeter_model::{Comparison, Measurement, SettingsResult};
+use pathmeter_model::{Comparison, Joined, Measurement, SettingsResult, TimeComparison, Times};
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
@@ -34,6 +37,10 @@ use html::Html;
 const TEMPLATE: &str = include_str!("page/template.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
+
+/// What a page of counts begins with.
+const COUNTS: &str = "Numbers are exact counts of instructions, the same on every machine. They \
+                      are not times.";
 
 /// Most results that one heat map compares: all pairs are on the page.
 pub const MOST_RESULTS: usize = 40;
@@ -75,6 +82,22 @@ pub enum PageSection {
     Experiment(Box<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Box<SettingsResult>),
+    /// Times of a session on a machine.
+    Times {
+        /// All of it, since what is subtracted of all paths is a path of it.
+        times: Box<Times>,
+        /// The paths that are shown.
+        shown: Vec<String>,
+    },
+    /// Times of two sides.
+    TimeComparison {
+        /// All paths.
+        comparison: Box<TimeComparison>,
+        /// In what else than the kernel they differ, a line each.
+        across: Vec<String>,
+    },
+    /// What counts and times of the same two sides mean together.
+    Joined(Box<Joined>),
 }
 
 /// The page of these sections, which begins with the first one's headline. `notes` is what the
@@ -110,6 +133,7 @@ pub fn report_page(
         ("shades", SHADES.map(|limit| limit.to_string()).join(" ")),
         ("script", SCRIPT.to_owned()),
         ("headline", escaped(&first)),
+        ("about", escaped(&about(sections))),
         ("notes", noted(notes)),
         ("body", body.into_string()),
         ("data", json.into_string()),
@@ -130,10 +154,7 @@ impl PageSection {
             }
             Self::Comparison { comparison, explanations, results } => {
                 html.add(&changes::section(comparison, explanations, data));
-                html.add(&folded(&match &results[..] {
-                    [] => fingerprint::of_comparison(comparison),
-                    results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
-                }));
+                html.add(&folded(&fingerprint(comparison, results)));
                 match comparison.causes {
                     Some(_) => counts(&comparison.summary),
                     None => headline::comparison(comparison, explanations),
@@ -158,6 +179,18 @@ impl PageSection {
                 html.add(&experiment::section(report));
                 experiment::headline(report)
             }
+            Self::Times { times, shown } => {
+                html.add(&times::section(times, shown, data));
+                times::headline(times, shown)
+            }
+            Self::TimeComparison { comparison, across } => {
+                html.add(&times::compared(comparison, across, data));
+                times::headline_of_two(comparison)
+            }
+            Self::Joined(joined) => {
+                html.add(&joined::section(joined, data));
+                crate::joined::sentence(joined)
+            }
             Self::Settings(result) => {
                 let with = measured_with(&result.configuration.measured_with());
                 html.add(&changes::measured(vec![with]));
@@ -168,6 +201,26 @@ impl PageSection {
         };
         (headline, html)
     }
+}
+
+/// What the two sides of a comparison were measured with: by their results, if they are at hand.
+fn fingerprint(comparison: &Comparison, results: &[Measurement]) -> Html {
+    match results {
+        [] => fingerprint::of_comparison(comparison),
+        results => fingerprint::of_results(&results.iter().collect::<Vec<_>>()),
+    }
+}
+
+/// What the numbers of these sections are.
+fn about(sections: &[PageSection]) -> String {
+    let timed = |section: &PageSection| {
+        matches!(section, PageSection::Times { .. } | PageSection::TimeComparison { .. })
+    };
+    let both = |section: &PageSection| matches!(section, PageSection::Joined(_));
+    let counts = sections.is_empty() || sections.iter().any(|section| !timed(section));
+    let times = sections.iter().any(|section| timed(section) || both(section));
+    let all = [(counts, COUNTS), (times, times::ABOUT)].into_iter().filter(|(holds, _)| *holds);
+    all.map(|(_, about)| about).collect::<Vec<_>>().join(" ")
 }
 
 /// The fingerprint, to be opened.

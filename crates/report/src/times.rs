@@ -93,13 +93,18 @@ fn unsupported(count: usize, style: Style) -> String {
 
 /// The notes, then the machine and how it was measured.
 pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String {
+    noted(&times.notes, &facts_of_session(times, cycle), style)
+}
+
+/// What was measured on which machine, and how.
+pub(crate) fn facts_of_session(times: &Times, cycle: Option<f64>) -> [String; 3] {
     let method = &times.method;
     let tick = 1e9 / float(method.ticks_per_second);
     let core = match cycle {
         Some(cycle) => format!("a cycle of the core {cycle:.3} ticks"),
         None => "the core's frequency did not hold still, so there are no cycles".to_owned(),
     };
-    let facts = [
+    [
         machine(&times.host),
         format!(
             "{} of {} a path; the 25th percentile of each, the median of all, ± its 95 % \
@@ -111,8 +116,7 @@ pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String 
         "A/A′: by how much the same path differed from itself in the same processes. A time is \
          this machine's, now"
             .to_owned(),
-    ];
-    noted(&times.notes, &facts, style)
+    ]
 }
 
 pub(crate) fn noted(notes: &[String], facts: &[String], style: Style) -> String {
@@ -161,22 +165,31 @@ pub fn time_comparison_table(comparison: &TimeComparison, rows: Rows, style: Sty
 
 fn compared_row(row: &TimeRow) -> [Cell; 8] {
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
-    let more =
-        row.more.map(|more| format!("; {} would probably decide", plural(more, "more replicate")));
-    let reason = row.reason.as_ref().map(|reason| reason.clone() + &more.unwrap_or_default());
     [
         row.path.as_str().into(),
         text(row.base.map(time)),
         text(row.new.map(time)),
         text(row.difference.map(percent)),
-        text(row.interval.map(|[low, high]| format!("{low:+.2} … {high:+.2} %"))),
+        text(row.interval.map(within)),
         text(row.null.map(|null| format!("{null:.2} %"))),
         Cell::painted(row.verdict.word(), paint(row.verdict)),
-        text(reason),
+        text(reason(row)),
     ]
 }
 
-fn paint(verdict: TimeVerdict) -> Paint {
+/// Where a difference is.
+pub(crate) fn within([low, high]: [f64; 2]) -> String {
+    format!("{low:+.2} … {high:+.2} %")
+}
+
+/// Why there is no verdict, and what would help.
+pub(crate) fn reason(row: &TimeRow) -> Option<String> {
+    let more =
+        row.more.map(|more| format!("; {} would probably decide", plural(more, "more replicate")));
+    Some(row.reason.clone()? + &more.unwrap_or_default())
+}
+
+pub(crate) fn paint(verdict: TimeVerdict) -> Paint {
     match verdict {
         TimeVerdict::Slower => AnsiColor::Red.on_default(),
         TimeVerdict::Faster => AnsiColor::Green.on_default(),
@@ -187,7 +200,7 @@ fn paint(verdict: TimeVerdict) -> Paint {
 }
 
 /// `Of 40 paths 12 are slower, by 0.61 % to 43.20 %, …`.
-fn sentence(comparison: &TimeComparison) -> String {
+pub(crate) fn sentence(comparison: &TimeComparison) -> String {
     let measured = comparison.paths.len() - comparison.count(TimeVerdict::Unmeasured);
     let part = |verdict: TimeVerdict| {
         let of_verdict = comparison.paths.iter().filter(|row| row.verdict == verdict);
@@ -211,7 +224,8 @@ fn sentence(comparison: &TimeComparison) -> String {
     format!("Of {}, {}.", plural(measured, "path"), parts.join("; "))
 }
 
-fn facts(comparison: &TimeComparison) -> Vec<String> {
+/// Which sides were compared, and how.
+pub(crate) fn facts(comparison: &TimeComparison) -> Vec<String> {
     let TimeComparison { base, new, margin, alpha, .. } = comparison;
     let how = if comparison.paired {
         "each replicate executed base, new and a copy of base within milliseconds, in an order \

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pathmeter_debuginfo::{DebugInfo, MAX_FRAMES};
+use pathmeter_debuginfo::{DebugInfo, MAX_FRAMES, MAX_HOLDERS, Measured};
 use pathmeter_fuzz::InMemory;
 
 /// Where the fixtures' text begins.
@@ -14,6 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
     for address in (TEXT..TEXT + 4).chain([0, u64::MAX - 1, u64::MAX]) {
         assert!(kernel.frames(address).len() <= MAX_FRAMES);
     }
-    let banner = kernel.banner().unwrap_or("6.1.0");
-    kernel.check_kernel(&file.path(), banner).expect("a kernel is itself");
+    let of_itself = Measured { banner: kernel.banner().map(str::to_owned), build_id: None };
+    kernel.check_kernel(&file.path(), &of_itself).expect("a kernel is itself");
+    for (name, holders) in kernel.holders(["schedule", "do_syscall_64"]) {
+        assert!(!name.is_empty() && holders.len() <= MAX_HOLDERS, "{name}: {}", holders.len());
+    }
 });

@@ -12,9 +12,10 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(parse_times(&written).as_ref(), Ok(&times));
     let style = Style { colour: false, width: Some(80) };
     let all = |_: &str| true;
-    let both = TimeComparison::of_two([&times, &times], all, 0.02);
+    let one = std::slice::from_ref(&times);
+    let both = TimeComparison::of_two([one, one], all, 0.02);
     let paired = TimeComparison::of_session(&times, all, 0.02);
-    let compared = paired.iter().chain([&both]);
+    let compared = paired.iter().chain(&both);
     let mut tables: Vec<String> =
         compared.map(|comparison| time_comparison_table(comparison, Rows::All, style)).collect();
     tables.push(times_table(&times, all, Rows::All, style));

@@ -18,6 +18,8 @@ Examples:
   pathmeter history plot switch.yield --svg yield.svg
   pathmeter history blame switch.yield                which results changed it?
   pathmeter history blame switch.yield old.deb new.deb    and in which functions?
+  pathmeter measure host -o today.times.json
+  pathmeter history add today.times.json              times of this machine, of the session's date
   pathmeter history remove 3                          the result that `show` lists as 3
   pathmeter history prune --keep 1000 --dry-run
   pathmeter history export -o results/                each document as a file of this folder
@@ -73,7 +75,7 @@ pub(crate) struct WhichArgs {
 /// Arguments of `history add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// Files that `measure -o` wrote
+    /// Files that `measure -o` wrote: counts, or times of this machine (also of several boots)
     #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
     /// What to call all of them; by default each has its subject's name
@@ -84,7 +86,8 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "HASH", value_parser = commit)]
     pub(crate) commit: Option<String>,
     /// When they belong to, one date for all RESULTs: 2026-01-31, with a time and a zone as
-    /// `git show -s --format=%cI` prints it, or @SECONDS since 1970. By default now
+    /// `git show -s --format=%cI` prints it, or @SECONDS since 1970. By default now, of times when
+    /// the session began
     #[arg(long, value_name = "WHEN")]
     pub(crate) date: Option<Date>,
     /// Which history.

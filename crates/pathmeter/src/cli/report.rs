@@ -19,6 +19,8 @@ Examples:
       --only 'syscall.getppid,file.*,switch.*'            the heat map as a picture
   pathmeter compare old new --explain --json > change.json
   pathmeter report change.json -o report.html           of documents; nothing is measured
+  pathmeter measure host -o today.times.json
+  pathmeter report old.times.json today.times.json -o report.html    times of a machine
   pathmeter experiment --json > experiments.json
   pathmeter report experiments.json -o report.html      before and after beside the published
 
@@ -31,8 +33,8 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
-    /// Kernel images, lab[:mechanism=variant,…], results, or documents that compare, explain or
-    /// experiment wrote with --json
+    /// Kernel images, lab[:mechanism=variant,…], results, times of a machine, or documents that
+    /// compare, explain or experiment wrote with --json
     ///
     /// Two kernels or results are compared; of three or more the first is what the others are
     /// compared with, until the reader chooses another. Kernels are measured first, unless that is

@@ -4,8 +4,8 @@ mod blame;
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_history::{Added, Date, Found, NewResult, Pruned, Store};
-use pathmeter_model::{KeptResult, clean, parse_measurement};
+use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store};
+use pathmeter_model::{KeptResult, clean};
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 use serde::de::IgnoredAny;
 
@@ -18,7 +18,7 @@ use crate::screen::formats;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::selection::Selection;
-use pathmeter_measure::subject;
+use pathmeter_measure::subject::{self, is_host};
 
 /// Most characters of a subject's name in that of an exported file.
 const LONGEST_NAME: usize = 100;
@@ -44,9 +44,9 @@ fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.database)?;
     make_folder(&args.database, &file)?;
     let mut store = Store::create(&file)?;
-    let date = args.date.unwrap_or_else(Date::now);
     let (label, commit) = (args.label.as_deref(), args.commit.as_deref());
-    for (path, bytes) in args.results.iter().zip(&read) {
+    for (path, Read { bytes, began }) in args.results.iter().zip(&read) {
+        let date = args.date.or(*began).unwrap_or_else(Date::now);
         let added = store.add(NewResult { bytes, label, commit, date })?;
         let (done, kept) = match &added {
             Added::New(kept) => ("added to", kept),
@@ -84,8 +84,22 @@ fn facts(kept: &KeptResult) -> String {
     format!("with the label {}, the date {} and {commit}", kept.label, kept.date)
 }
 
-/// The bytes of a result.
-fn document(path: &Path) -> Result<Vec<u8>, Failure> {
+/// A document that can be kept.
+struct Read {
+    bytes: Vec<u8>,
+    /// When a session of times began.
+    began: Option<Date>,
+}
+
+fn document(path: &Path) -> Result<Read, Failure> {
+    if is_host(path) {
+        return Err(Failure::Usage {
+            message: "host is this machine, and a history keeps documents".to_owned(),
+            help: "add what `pathmeter measure host -o FILE` writes; name a file of this name \
+                   ./host"
+                .to_owned(),
+        });
+    }
     let Some(bytes) = subject::document(path)? else {
         // What is missing is reported as that.
         std::fs::metadata(path).map_err(|error| Failure::File {
@@ -95,12 +109,17 @@ fn document(path: &Path) -> Result<Vec<u8>, Failure> {
         })?;
         return Err(Failure::Usage {
             message: format!("{}: not a result", path.display()),
-            help: "give a file written by `pathmeter measure --json` or `pathmeter run --json`"
-                .to_owned(),
+            help:
+                "give a file written by `pathmeter measure --json` or `pathmeter run --json`, or \
+                   times: `pathmeter measure host -o FILE`"
+                    .to_owned(),
         });
     };
-    match parse_measurement(&bytes) {
-        Ok(_) => Ok(bytes),
+    match KeptDocument::parse(&bytes) {
+        Ok(document) => {
+            let seconds = document.began().and_then(|it| i64::try_from(it).ok());
+            Ok(Read { bytes, began: seconds.and_then(Date::from_seconds) })
+        }
         Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
     }
 }

@@ -9,7 +9,7 @@ use pathmeter_measure::interrupt;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
-use pathmeter_model::{Boots, Status, TimeComparison, Times};
+use pathmeter_model::{Boots, Status, TIME_MARGIN, TimeComparison, Times};
 use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
@@ -20,8 +20,6 @@ use crate::screen::progress::Board;
 
 /// Batches of each side in a process.
 const BATCHES: u32 = 20;
-/// A difference below this share is none, if `--threshold` does not say otherwise.
-const MARGIN: f64 = 0.02;
 
 /// Measures this machine, or shows the times of an earlier session.
 pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -33,7 +31,7 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let taken = if is_host(subject) {
         let [condition] = &conditions[..] else { return Err(one_condition()) };
         let one = std::slice::from_ref(condition);
-        session(&args.host, &|path| selection.holds(path), one, MARGIN, screen)?
+        session(&args.host, &|path| selection.holds(path), one, TIME_MARGIN, screen)?
     } else {
         last(times(subject)?, screen)?
     };
@@ -97,7 +95,13 @@ impl<'a> Gathered<'a> {
 
 /// Takes the times of these paths on this machine, under no condition.
 pub(crate) fn times_of(paths: &[&str], screen: &Screen) -> Result<Times, Failure> {
-    session(&HostArgs::default(), &|path| paths.contains(&path), &conditions(&[])?, MARGIN, screen)
+    session(
+        &HostArgs::default(),
+        &|path| paths.contains(&path),
+        &conditions(&[])?,
+        TIME_MARGIN,
+        screen,
+    )
 }
 
 /// Compares this machine under two conditions, or the times of two sessions.
@@ -120,7 +124,7 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
 
 /// A difference below this share is none.
 pub(crate) fn margin(args: &CompareArgs) -> f64 {
-    if args.threshold > 0.0 { args.threshold / 100.0 } else { MARGIN }
+    if args.threshold > 0.0 { args.threshold / 100.0 } else { TIME_MARGIN }
 }
 
 /// The times of both sides.

@@ -3,6 +3,7 @@
 
 mod input;
 mod picture;
+mod timed;
 
 use std::path::Path;
 
@@ -89,7 +90,14 @@ fn is_broken(section: &PageSection) -> bool {
             let mut rows = settings.sets.iter().flat_map(|set| &set.rows);
             rows.any(|row| row.outcome == SettingOutcome::Failed)
         }
-        PageSection::Explanation(_) | PageSection::Experiment(_) => false,
+        PageSection::Times { times, shown } => {
+            let mut paths = times.paths.iter().filter(|it| shown.contains(&it.path));
+            paths.any(|it| it.status == Status::Failed)
+        }
+        PageSection::Explanation(_)
+        | PageSection::Experiment(_)
+        | PageSection::TimeComparison { .. }
+        | PageSection::Joined(_) => false,
     }
 }
 
@@ -111,6 +119,8 @@ struct Report<'a> {
     measured: Vec<Measured>,
     /// What could not be explained.
     failures: Vec<Failure>,
+    /// The paths that are shown.
+    selection: Option<Selection>,
     /// Whether a picture is made, in which the paths stand as the user named them.
     is_picture: bool,
 }
@@ -125,6 +135,7 @@ impl<'a> Report<'a> {
                 help: "a page compares each with each: make several pages".to_owned(),
             });
         }
+        timed::refuse(&inputs)?;
         let kernels: Vec<&Path> = inputs.iter().filter_map(Input::kernel).collect();
         let (session, images) = if kernels.is_empty() {
             (None, Vec::new())
@@ -134,7 +145,18 @@ impl<'a> Report<'a> {
         };
         let (measured, failures) = (Vec::new(), Vec::new());
         let is_picture = picture::is_picture(args);
-        Ok(Self { args, screen, session, images, inputs, measured, failures, is_picture })
+        let selection = None;
+        Ok(Self {
+            args,
+            screen,
+            session,
+            images,
+            inputs,
+            measured,
+            failures,
+            selection,
+            is_picture,
+        })
     }
 
     /// Measures the kernels, two at once, and takes the results as they are.
@@ -165,11 +187,7 @@ impl<'a> Report<'a> {
     fn apply_selection(&mut self) -> Result<(), Failure> {
         let mut names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         names.extend(self.measured.iter().flat_map(|it| &it.result.paths).map(|it| &*it.path));
-        for input in &self.inputs {
-            if let Input::Comparison(comparison, _) = input {
-                names.extend(comparison.paths.iter().map(|path| &*path.path));
-            }
-        }
+        names.extend(self.inputs.iter().flat_map(Input::path_names));
         let selection = Selection::new(&self.args.only, &names)?;
         if !self.args.only.is_empty() {
             self.refuse_whole()?;
@@ -180,13 +198,8 @@ impl<'a> Report<'a> {
                 measured.result.paths.sort_by_key(|path| selection.order(&path.path));
             }
         }
-        for input in &mut self.inputs {
-            if let Input::Comparison(comparison, explanations) = input {
-                comparison.paths.retain(|path| selection.holds(&path.path));
-                comparison.summary = pathmeter_model::Summary::of(&comparison.paths);
-                explanations.retain(|explain| selection.holds(&explain.path));
-            }
-        }
+        self.inputs.iter_mut().for_each(|input| input.retain(&selection));
+        self.selection = Some(selection);
         Ok(())
     }
 
@@ -196,7 +209,7 @@ impl<'a> Report<'a> {
             Input::Explanation(_) => Some("an explanation"),
             Input::Experiments(_) => Some("an experiment"),
             Input::Settings(_) => Some("a table of settings"),
-            Input::Kernel(_) | Input::Result(_) | Input::Comparison(..) => None,
+            _ => None,
         });
         whole.map_or(Ok(()), |what| {
             Err(Failure::Usage {
@@ -216,7 +229,11 @@ impl<'a> Report<'a> {
             2 => sections.push(self.comparison()?),
             _ => sections.push(self.history(across)?),
         }
-        for input in std::mem::take(&mut self.inputs) {
+        let (times, others): (Vec<Input>, Vec<Input>) = std::mem::take(&mut self.inputs)
+            .into_iter()
+            .partition(|it| matches!(it, Input::Times(_)));
+        sections.extend(self.timed(times));
+        for input in others {
             match input {
                 Input::Comparison(comparison, explanations) => {
                     sections.push(PageSection::Comparison {
@@ -230,8 +247,13 @@ impl<'a> Report<'a> {
                     .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
                 Input::Settings(results) => sections
                     .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
-                // They were measured.
-                Input::Kernel(_) | Input::Result(_) => {}
+                Input::TimeComparison(comparison) => {
+                    let across = Vec::new();
+                    sections.push(PageSection::TimeComparison { comparison, across });
+                }
+                Input::Joined(joined) => sections.extend(timed::joined(joined)),
+                // They were measured, or are above.
+                Input::Kernel(_) | Input::Result(_) | Input::Times(_) => {}
             }
         }
         Ok(sections)

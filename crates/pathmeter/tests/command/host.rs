@@ -1,6 +1,6 @@
 //! The subject `host`: this machine, in time, whatever it permits.
 
-use pathmeter_model::example;
+use pathmeter_model::{Boots, Times, example};
 
 use crate::results::{base, more_expensive};
 use crate::scene::Scene;
@@ -111,4 +111,140 @@ fn counts_and_times_are_joined_and_what_both_mean_is_told() {
     let one = scene.run(&sides);
     assert_eq!(one.code, Some(2), "{}", one.stderr);
     assert!(one.stderr.contains("nothing to compare"), "{}", one.stderr);
+}
+
+#[test]
+fn times_are_kept_with_the_date_of_their_session_and_given_back() {
+    let scene = Scene::new();
+    let text = times([10_050, 50_050, 90_050]).replace("\"began\":1,", "\"began\":1790000000,");
+    scene.write("a.times.json", &text);
+    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    let on = |arguments: &[&str]| scene.run(&[&["history"], arguments, &["--db", "h"]].concat());
+    let added = on(&["add", "a.times.json"]);
+    assert_eq!((added.code, &*added.stderr), (Some(0), ""));
+    let began = "a.times.json: added to h: #1, host, 2026-09-21T14:13:20Z\n";
+    assert_eq!(added.stdout, began);
+    assert_eq!(on(&["add", "count.json", "--date", "2026-01-02"]).code, Some(0));
+    let shown = on(&["show", "switch.yield"]).stdout;
+    let heading = shown.lines().next().unwrap();
+    assert!(heading.contains("switch.yield (ns)"), "{shown}");
+    assert!(heading.contains("switch.yield (instructions)"), "{shown}");
+    assert!(shown.contains("50,002") && shown.contains("times were taken on "), "{shown}");
+    let plotted = on(&["plot", "switch.yield"]).stdout;
+    assert!(plotted.contains("path  switch.yield (ns)") && plotted.contains("50,002"), "{plotted}");
+    let drawn = on(&["plot", "switch.yield", "--svg", "p.svg"]);
+    assert_eq!(drawn.code, Some(0), "{}", drawn.stderr);
+    assert!(scene.read("p.svg").contains("<title>50,002 ns, #1, "));
+    std::fs::create_dir(scene.path("out")).unwrap();
+    assert_eq!(on(&["export", "-o", "out"]).code, Some(0));
+    assert_eq!(scene.read("out/000001-host.json"), text);
+    let documents = on(&["show", "*", "--json"]).stdout;
+    let document = serde_json::from_str(&documents).unwrap();
+    assert_eq!(crate::documents::faults("pathmeter.history-1.json", &document), [""; 0]);
+}
+
+#[test]
+fn a_step_in_time_is_named_with_its_interval_and_with_what_it_can_not_show() {
+    let scene = Scene::new();
+    let on = |arguments: &[&str]| scene.run(&[&["history"], arguments, &["--db", "h"]].concat());
+    for (day, level) in [10_050, 10_050, 12_050].into_iter().enumerate() {
+        let name = format!("{day}.json");
+        // Sessions that are alike are two documents.
+        let text = times([level, 1, 1]).replace("\"began\":", &format!("\"began\":{}", day + 1));
+        scene.write(&name, text);
+        let date = format!("2026-01-0{}", day + 1);
+        assert_eq!(on(&["add", &name, "--date", &date]).code, Some(0));
+    }
+    let blamed = on(&["blame", "syscall.getppid"]);
+    assert_eq!(blamed.code, Some(0), "{}", blamed.stderr);
+    insta::assert_snapshot!(blamed.stdout);
+    let document = serde_json::from_str(&on(&["blame", "syscall.getppid", "--json"]).stdout);
+    let faults = crate::documents::faults("pathmeter.blame-1.json", &document.unwrap());
+    assert_eq!(faults, [""; 0]);
+}
+
+#[test]
+fn what_a_history_can_not_keep_is_refused_with_the_next_step() {
+    let scene = Scene::new();
+    let ran = scene.run(&["history", "add", "host", "--db", "h"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+    assert!(ran.stderr.contains("pathmeter measure host -o FILE"), "{}", ran.stderr);
+    assert!(!scene.path("h").exists());
+}
+
+fn reported(scene: &Scene, arguments: &[&str]) -> (Option<i32>, String) {
+    let ran = scene.run(&[&["report", "-o", "page.html"], arguments].concat());
+    assert_eq!(&*ran.stdout, "");
+    (ran.code, ran.stderr)
+}
+
+#[test]
+fn times_are_a_page_of_one_session_of_two_and_beside_counts() {
+    let scene = Scene::new();
+    scene.write("a.json", times([10_000, 50_000, 90_000]));
+    scene.write("b.json", times([10_500, 55_000, 90_000]));
+    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    let page = |arguments: &[&str]| {
+        assert_eq!(reported(&scene, arguments), (Some(0), String::new()), "{arguments:?}");
+        scene.read("page.html")
+    };
+    assert!(page(&["a.json"]).contains("<h1>3 paths timed on Linux "));
+    let two = page(&["a.json", "b.json"]);
+    assert!(two.contains(": of 3 paths, 2 are slower, by +5.0") && two.contains("whisker"));
+    assert!(
+        page(&["a.json", "b.json", "--only", "switch.*"]).contains(": of 2 paths, 1 is slower")
+    );
+    let both = page(&["a.json", "count.json"]);
+    assert!(both.contains("<h1>4 paths measured on ") && both.contains("<h2>3 paths timed on "));
+    let compared = scene.run(&["compare", "a.json", "b.json", "-o", "c.json"]);
+    assert_eq!(compared.code, Some(0), "{}", compared.stderr);
+    assert!(page(&["c.json"]).contains(": of 3 paths, 2 are slower, by +5.0"));
+    let sides = ["compare", "count.json", "count.json", "--times", "a.json", "--times", "b.json"];
+    assert_eq!(scene.run(&[&sides[..], &["-o", "joined.json"]].concat()).code, Some(0));
+    let joined = page(&["joined.json"]);
+    assert!(joined.contains("<h1>Of 3 paths, count and time agree on"));
+    assert_eq!(joined.matches("<section class=\"part\">").count(), 3);
+}
+
+#[test]
+fn times_that_no_page_can_show_are_refused_with_the_next_step() {
+    let scene = Scene::new();
+    scene.write("a.json", times([10_000, 50_000, 90_000]));
+    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    let boot = |id: u64| {
+        let mut times: Times = serde_json::from_str(&times([10_000, 50_000, 90_000])).unwrap();
+        times.host.boot_id = id.to_string();
+        times
+    };
+    let boots = Boots { boots: vec![boot(1), boot(2)], ..Boots::default() };
+    scene.write("boots.json", serde_json::to_string(&boots).unwrap());
+    for (arguments, told) in [
+        (&["a.json", "a.json", "a.json"][..], "3 documents of times: a page compares two"),
+        (&["a.json", "boots.json"], "measure host --boots FILE"),
+        (&["a.json", "a.json", "--across"], "--across would change nothing"),
+        (&["a.json", "count.json", "--across"], "--across would change nothing"),
+        (&["a.json", "--cpu", "plain"], "--cpu would change nothing"),
+        (&["host"], "pathmeter measure host -o FILE"),
+    ] {
+        let (code, error) = reported(&scene, arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(told) && error.contains("help: "), "{arguments:?}: {error}");
+        assert!(!scene.path("page.html").exists());
+    }
+    let shown = reported(&scene, &["boots.json"]);
+    assert_eq!(shown, (Some(0), String::new()));
+    assert!(scene.read("page.html").contains("shown is the last of 2 boots"));
+    let sides = ["compare", "a.json", "a.json", "-o", "c.json"];
+    assert_eq!(scene.run(&sides).code, Some(0));
+    scene.write("turned.json", turned(&scene.read("c.json")));
+    let (code, error) = reported(&scene, &["turned.json"]);
+    assert_eq!(code, Some(3), "{error}");
+    assert!(error.contains("its interval ends before it begins"), "{error}");
+}
+
+/// A comparison with an interval the wrong way round.
+fn turned(document: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(document).unwrap();
+    value["paths"][0]["interval"] = serde_json::json!([2.0, 1.0]);
+    value.to_string()
 }

@@ -3,11 +3,12 @@
 //! A column is a result, or several in a row if there are more than columns: then it has all of
 //! their values. The lowest line has a mark where the path did not run.
 
-use pathmeter_model::{History, PathHistory, Status, Verdict};
+use pathmeter_model::{History, PathHistory, Status, Unit, Verdict};
 
+use super::amount::amount;
 use super::day;
+use super::times::machines;
 use crate::comparison::fact;
-use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 
 /// Lines of a drawing of more than one value.
@@ -25,9 +26,9 @@ const NO_VALUE: char = '×';
 
 /// A drawing for each path, one below the other.
 pub fn history_plot(history: &History, style: Style) -> String {
-    let history = history.by_unit();
+    let history = history.by_series();
     let drawings = history.paths.iter().map(|path| drawing(&history, path, style));
-    drawings.collect::<Vec<_>>().join("\n")
+    drawings.collect::<Vec<_>>().join("\n") + &machines(&history, style)
 }
 
 fn drawing(history: &History, path: &PathHistory, style: Style) -> String {
@@ -36,7 +37,10 @@ fn drawing(history: &History, path: &PathHistory, style: Style) -> String {
     let (Some(lowest), Some(highest)) = (values().min(), values().max()) else {
         return heading + &style.paint("no values\n", QUIET);
     };
-    let margin = [lowest, highest].map(|value| grouped(value).len()).into_iter().max().unwrap_or(0);
+    let with_value = path.points.iter().flatten().find(|point| point.value.is_some());
+    let unit = with_value.map_or(Unit::Instructions, |point| point.unit);
+    let shown = |value: u64| amount(value, unit);
+    let margin = [lowest, highest].map(|value| shown(value).len()).into_iter().max().unwrap_or(0);
     let columns = style.width.unwrap_or(COLUMNS).saturating_sub(margin + 2).max(LEAST_COLUMNS);
     let columns = columns.min(path.points.len() * MOST_COLUMNS);
     let height = if lowest == highest { 1 } else { HEIGHT };
@@ -53,7 +57,7 @@ fn drawing(history: &History, path: &PathHistory, style: Style) -> String {
     }
     let mut text = heading;
     for (line, marks) in grid.iter().enumerate() {
-        let value = scale.label(line).map_or_else(String::new, grouped);
+        let value = scale.label(line).map_or_else(String::new, shown);
         let marks: String = marks.iter().collect();
         let axis = style.paint(&format!("{value:>margin$} ┤"), QUIET);
         text.extend([&axis, marks.trim_end(), "\n"]);

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use pathmeter_model::{History, KeptResult, PathHistory, Point, Status};
+use pathmeter_model::{History, KeptResult, PathHistory, Point, Status, Unit};
 
+use super::amount::{amount, word};
 use super::{COMMIT_DIGITS, day};
-use crate::number::grouped;
 use crate::xml::escaped;
 
 const WIDTH: u64 = 960;
@@ -33,7 +33,7 @@ svg{background:var(--back)}text{font:13px system-ui,sans-serif;fill:var(--dim)}\
 
 /// A drawing for each path, one below the other.
 pub fn history_svg(history: &History) -> String {
-    let history = &history.by_unit();
+    let history = &history.by_series();
     let height = PANEL * history.paths.len() as u64 + 2 * MARGIN;
     let names: Vec<&str> = history.paths.iter().map(|path| path.path.as_str()).collect();
     let mut svg = format!(
@@ -52,14 +52,20 @@ pub fn history_svg(history: &History) -> String {
 
 /// Writing to a `String` does not fail, so that its results are dropped here.
 fn panel(svg: &mut String, history: &History, path: &PathHistory) {
-    let unit = path.points.iter().flatten().find(|point| point.value.is_some());
-    let unit = unit.map_or_else(|| "no values".to_owned(), |point| point.unit.to_string());
-    let name = escaped(&path.path);
+    let with_value = |(point, kept)| Some((Option::filter(point, has_value)?, kept));
+    let first = path.points.iter().copied().zip(&history.results).find_map(with_value);
+    let about = match first {
+        None => "no values".to_owned(),
+        // The name has the unit.
+        Some((Point { unit: Unit::Ps, .. }, kept)) => kept.machine.clone().unwrap_or_default(),
+        Some((point, _)) => point.unit.to_string(),
+    };
+    let (name, about) = (escaped(&path.path), escaped(&about));
     let _ = writeln!(
         svg,
-        "<text x=\"{LEFT}\" y=\"20\"><tspan class=\"name\">{name}</tspan> {unit}</text>"
+        "<text x=\"{LEFT}\" y=\"20\"><tspan class=\"name\">{name}</tspan> {about}</text>"
     );
-    let axes = Axes::new(path);
+    let axes = Axes::new(path, first.map(|(point, _)| point.unit));
     grid(svg, &axes);
     dates(svg, history, &axes);
     for run in runs(path) {
@@ -73,13 +79,25 @@ fn panel(svg: &mut String, history: &History, path: &PathHistory) {
     }
 }
 
+fn has_value(point: &Point) -> bool {
+    point.value.is_some()
+}
+
+/// The unit in which a value is shown.
+fn unit(point: &Point) -> String {
+    match point.unit {
+        Unit::Ps => word(Unit::Ps).to_owned(),
+        other => other.to_string(),
+    }
+}
+
 /// A dot for a value, if it has a height here, and a cross for what was not measured.
 fn mark(svg: &mut String, (x, y): (&str, Option<&str>), point: &Point, kept: &KeptResult) {
     let _ = match (point.status, point.value, y) {
         (Status::Ok, Some(value), Some(y)) => writeln!(
             svg,
             "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"3.5\"><title>{}</title></circle>",
-            escaped(&format!("{} {}, {}", grouped(value), point.unit, about(kept)))
+            escaped(&format!("{} {}, {}", amount(value, point.unit), unit(point), about(kept)))
         ),
         (Status::Ok, ..) => Ok(()),
         (status, ..) => writeln!(
@@ -115,7 +133,7 @@ fn grid(svg: &mut String, axes: &Axes) {
             svg,
             "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>\
              <text x=\"{end}\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{}</text>",
-            grouped(value)
+            amount(value, axes.unit)
         );
     }
 }
@@ -184,10 +202,11 @@ struct Axes {
     highest: u64,
     /// Whether there is any value.
     any: bool,
+    unit: Unit,
 }
 
 impl Axes {
-    fn new(path: &PathHistory) -> Self {
+    fn new(path: &PathHistory, unit: Option<Unit>) -> Self {
         let points = || path.points.iter().flatten();
         let lowest = points().flat_map(|it| [it.value, it.low]).flatten().min();
         let highest = points().flat_map(|it| [it.value, it.high]).flatten().max();
@@ -196,6 +215,7 @@ impl Axes {
             lowest: lowest.unwrap_or(0),
             highest: highest.unwrap_or(0),
             any: highest.is_some(),
+            unit: unit.unwrap_or(Unit::Instructions),
         }
     }
 

@@ -43,12 +43,15 @@ pub(super) struct Cell {
     text: String,
     /// Whether only its begin is shown, since the row opens to all of it.
     is_list: bool,
+    /// What is drawn beside the text.
+    picture: Html,
 }
 
 impl Cell {
     /// Text of a class.
     pub(super) fn text(class: &str, text: impl Into<String>) -> Self {
-        Self { class: class.to_owned(), value: None, text: text.into(), is_list: false }
+        let (class, picture) = (class.to_owned(), Html::default());
+        Self { class, value: None, text: text.into(), is_list: false, picture }
     }
 
     /// The begin of a list.
@@ -67,6 +70,11 @@ impl Cell {
         Self { value: Some(rank.to_string()), ..Self::text(class, text) }
     }
 
+    /// The same with a picture.
+    pub(super) fn drawn(self, picture: Html) -> Self {
+        Self { picture, ..self }
+    }
+
     fn html(&self, label: &'static str, opens: bool) -> Html {
         let mut html = Html::default();
         html.raw("<td class=\"").text(&self.class).raw("\" data-label=\"").raw(label).raw("\"");
@@ -79,7 +87,7 @@ impl Cell {
         } else {
             html.text(&self.text);
         }
-        html.raw("</td>");
+        html.add(&self.picture).raw("</td>");
         html
     }
 }

@@ -9,7 +9,8 @@ use pathmeter_model::{Comparison, Compilers, PathResult, Threshold, Unit, compar
 use pathmeter_report::PageSection;
 
 use crate::scene::{
-    HOSTILE, comparison, everything, experiment, explained, history, page, result, settings, single,
+    HOSTILE, comparison, everything, experiment, explained, history, joined, page, result, session,
+    settings, single, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -303,4 +304,37 @@ fn each_step_of_many_kernels_has_its_sentence_and_the_legend_stands_above_the_ma
     assert!(steps[0].starts_with("1 of 4 rows differs: 1 higher. Instructions: "), "{steps:?}");
     assert_eq!(steps[1], "1 of 4 rows differs: 1 higher.");
     assert!(page.find("class=\"legend\"") < page.find("class=\"heat\""));
+}
+
+#[test]
+fn times_have_their_unit_and_are_told_from_counts() {
+    let notes = |sections: &[PageSection]| texts(&page(sections), "p").join("\n");
+    let [counts, timed] = [notes(&[single()]), notes(&[session()])];
+    assert!(counts.contains("exact counts of instructions") && !counts.contains("nanoseconds"));
+    assert!(!timed.contains("exact counts") && timed.contains("nanoseconds of one machine"));
+    for sections in [vec![single(), session()], vec![joined()]] {
+        let both = notes(&sections);
+        assert!(both.contains("exact counts") && both.contains("nanoseconds of one machine"));
+    }
+    let page = page(&[session()]);
+    let headings = texts(&page, "th");
+    assert!(headings.iter().any(|text| text == "ns") && !page.contains(">value<"));
+    let figures = texts(&page, "td");
+    assert!(figures.iter().any(|text| text == "9,002"), "50 ticks are the clock's: {figures:?}");
+}
+
+#[test]
+fn a_comparison_of_times_begins_with_its_sentence_and_draws_its_intervals() {
+    let page = page(&[times()]);
+    let headline = texts(&page, "h1").concat();
+    let told = "of 2 paths, 1 is slower, by +99.43 %; 1 is faster, by -4.75 %.";
+    assert!(headline.ends_with(told), "{headline}");
+    let bodies: Vec<Element> =
+        elements(&page).into_iter().filter(|it| it.name == "tbody").collect();
+    let verdicts: Vec<Option<&str>> =
+        bodies.iter().map(|it| it.attribute("data-verdict")).collect();
+    assert_eq!(verdicts, [Some("slower"), Some("faster")]);
+    let pictures = elements(&page).into_iter();
+    assert_eq!(pictures.filter(|it| it.attribute("class") == Some("whisker")).count(), 2);
+    assert!(texts(&page, "li").iter().any(|text| text.contains("unmeasured")));
 }

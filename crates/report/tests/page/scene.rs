@@ -4,8 +4,8 @@
 use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
 use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
-    Baseline, Check, Measurement, PathResult, SettingOutcome, SettingRow, SettingsSet, Threshold,
-    Unit, compare, example,
+    Baseline, Check, Joined, Measurement, PathResult, SettingOutcome, SettingRow, SettingsSet,
+    Status, Threshold, TimeComparison, Times, Unit, compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -47,6 +47,47 @@ pub(crate) fn window(path: &str, name: &str, total: u64) -> SubjectWindow {
 pub(crate) fn single() -> PageSection {
     let windows = vec![Explain::new(window("switch.yield", "k", 3000), None)];
     PageSection::Result { result: Box::new(result("6.1.0", [3000, 900, 5000])), windows }
+}
+
+/// A session of 20 processes that take so many ticks for two paths; a third does not run.
+fn timed(ticks: [u64; 2]) -> Times {
+    let [yielding, stat] =
+        ticks.map(|ticks| (0..20).map(|at| ticks + at % 5).collect::<Vec<u64>>());
+    let paths = [("switch.yield", 1, &yielding[..]), ("file.stat", 1, &stat), (HOSTILE, 1, &stat)];
+    let mut times = example::times(&paths);
+    times.paths[2].status = Status::Unsupported;
+    times.paths[2].reason = Some(HOSTILE.to_owned());
+    times.paths[2].replicates.clear();
+    times.host.processor = HOSTILE.into();
+    times.host.release = HOSTILE.into();
+    times.conditions = vec![HOSTILE.to_owned()];
+    Times { notes: vec![HOSTILE.to_owned()], ..times }
+}
+
+/// Times of a session.
+pub(crate) fn session() -> PageSection {
+    let times = timed([9050, 1050]);
+    let shown = times.paths.iter().map(|path| path.path.clone()).collect();
+    PageSection::Times { times: Box::new(times), shown }
+}
+
+fn two_sessions() -> TimeComparison {
+    let sides = [[9050, 1050], [18_050, 1000]].map(|ticks| [timed(ticks)]);
+    TimeComparison::of_two([&sides[0], &sides[1]], |_| true, 0.02).unwrap()
+}
+
+/// Times of two sides: one path is slower, and one is faster.
+pub(crate) fn times() -> PageSection {
+    let across = vec![HOSTILE.to_owned()];
+    PageSection::TimeComparison { comparison: Box::new(two_sessions()), across }
+}
+
+/// Counts and times together.
+pub(crate) fn joined() -> PageSection {
+    let results = [result("6.1.0", [3000, 900, 5000]), result("6.12.0", [3034, 900, 5000])];
+    let exact = compare(&results[0], &results[1], Threshold::default());
+    let of_base = (&results[0], &timed([9050, 1050]));
+    PageSection::Joined(Box::new(Joined::new(exact, two_sessions(), of_base)))
 }
 
 /// Two kernels, of which the second costs more in one path and less in another.
@@ -109,7 +150,9 @@ pub(crate) fn settings() -> PageSection {
 pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
-    vec![comparison(), single(), history(), alone, experiment(), settings(), explained()]
+    let mut all = vec![comparison(), single(), history(), alone, experiment(), settings()];
+    all.extend([explained(), session(), times(), joined()]);
+    all
 }
 
 /// The page of these sections, with a hostile note.

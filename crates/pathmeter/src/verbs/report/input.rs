@@ -8,8 +8,9 @@ use std::{iter, slice};
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Comparison, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult, check_comparison,
-    parse_measurement,
+    Boots, Comparison, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult,
+    TimeComparison, check_comparison, check_joined, check_time_comparison, parse_boots,
+    parse_measurement, parse_times,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -29,6 +30,10 @@ const EXPLAIN: &str = "pathmeter.explain/1";
 const EXPERIMENT: &str = "pathmeter.experiment/1";
 const SETTINGS: &str = "pathmeter.settings/1";
 const RESULT: &str = "pathmeter.result/1";
+const TIMES: &str = "pathmeter.times/1";
+const BOOTS: &str = "pathmeter.boots/1";
+const TIME_COMPARISON: &str = "pathmeter.time-comparison/1";
+const JOINED: &str = "pathmeter.joined-comparison/1";
 
 /// Why a document contradicts itself.
 const CHANGED: &str = "the file was changed after it was written";
@@ -47,6 +52,12 @@ pub(super) enum Input {
     Experiments(Vec<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Vec<SettingsResult>),
+    /// Times of a machine: of one session, or of several boots.
+    Times(Boots),
+    /// Times of two sides.
+    TimeComparison(Box<TimeComparison>),
+    /// Counts and times of two sides.
+    Joined(Box<Joined>),
 }
 
 /// What every document begins with.
@@ -125,11 +136,26 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             checked(&explain)?;
             Ok(Input::Explanation(Box::new(explain)))
         }
+        Some(TIMES) => {
+            let boots = vec![parse_times(bytes)?];
+            Ok(Input::Times(Boots { boots, ..Boots::default() }))
+        }
+        Some(BOOTS) => Ok(Input::Times(parse_boots(bytes)?)),
+        Some(TIME_COMPARISON) => {
+            let comparison: Box<TimeComparison> = read(bytes, TIME_COMPARISON)?;
+            check_time_comparison(&comparison)?;
+            Ok(Input::TimeComparison(comparison))
+        }
+        Some(JOINED) => {
+            let joined: Box<Joined> = read(bytes, JOINED)?;
+            check_joined(&joined)?;
+            Ok(Input::Joined(joined))
+        }
         Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN}, {EXPERIMENT} and {SETTINGS}"
+             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {TIMES}, {BOOTS}, {TIME_COMPARISON} and {JOINED}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }

@@ -1,0 +1,184 @@
+//! The documents that a history keeps: counts of a kernel, and times of a machine. What its tables
+//! have of each is taken from it here.
+
+use pathmeter_model::{
+    Boots, Configuration, KeptKind, Measurement, ParseError, PathResult, Point, Status,
+    TimesConfiguration, parse_boots, parse_measurement, parse_times,
+};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Bytes of a digest of a path's cost.
+const DIGEST_BYTES: usize = 8;
+/// The schemas of times.
+const TIMES: &str = "pathmeter.times/";
+const BOOTS: &str = "pathmeter.boots/";
+/// The name of the machine that pathmeter runs on.
+const HOST: &str = "host";
+
+/// A document, read and checked.
+pub enum KeptDocument {
+    /// Counts.
+    Result(Box<Measurement>),
+    /// Times: of one session, or of one of each of several boots.
+    Times(Boots),
+}
+
+/// A configuration fingerprint without the kernel's own fields: what is left is mostly the same in
+/// all results.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Fingerprint {
+    Counts(Box<Configuration>),
+    Times(Box<TimesConfiguration>),
+}
+
+/// What the tables have of a path.
+pub(crate) struct NewRow<'a> {
+    pub(crate) path: &'a str,
+    /// Of the same cost are the same, by every rule.
+    pub(crate) cost: Vec<u8>,
+    pub(crate) point: Point,
+}
+
+impl KeptDocument {
+    /// Reads a document by its schema.
+    ///
+    /// # Errors
+    /// It is none that a history keeps; one of an unknown schema is named as no result.
+    pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let schema = schema(bytes).unwrap_or_default();
+        if schema.starts_with(BOOTS) {
+            return parse_boots(bytes).map(Self::Times);
+        }
+        if schema.starts_with(TIMES) {
+            let boots = vec![parse_times(bytes)?];
+            return Ok(Self::Times(Boots { boots, ..Boots::default() }));
+        }
+        parse_measurement(bytes).map(|result| Self::Result(Box::new(result)))
+    }
+
+    /// When the last session of times began, in seconds since 1970; None of counts, which are the
+    /// same at any time.
+    pub fn began(&self) -> Option<u64> {
+        match self {
+            Self::Result(_) => None,
+            Self::Times(boots) => boots.boots.iter().map(|times| times.method.began).max(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> KeptKind {
+        match self {
+            Self::Result(result) => result.subject.kind.into(),
+            Self::Times(_) => KeptKind::Host,
+        }
+    }
+
+    pub(crate) fn subject(&self) -> &str {
+        match self {
+            Self::Result(result) => &result.subject.name,
+            Self::Times(_) => HOST,
+        }
+    }
+
+    pub(crate) fn release(&self) -> Option<&str> {
+        match self {
+            Self::Result(result) => result.configuration.release.as_deref(),
+            Self::Times(boots) => boots.boots.first().map(|times| &*times.host.release),
+        }
+    }
+
+    pub(crate) fn image_sha256(&self) -> &str {
+        match self {
+            Self::Result(result) => &result.configuration.image_sha256,
+            Self::Times(_) => "",
+        }
+    }
+
+    /// None of no sessions, which no document has that was read.
+    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
+        match self {
+            Self::Result(result) => {
+                let whole = result.configuration.clone();
+                let alike = Configuration { image_sha256: String::new(), release: None, ..whole };
+                Some(Fingerprint::Counts(Box::new(alike)))
+            }
+            Self::Times(boots) => {
+                let configuration = TimesConfiguration::of(&boots.boots)?;
+                Some(Fingerprint::Times(Box::new(configuration)))
+            }
+        }
+    }
+
+    /// The paths in the order of their entries in the document: of several boots each has several.
+    pub(crate) fn entries(&self) -> Vec<&str> {
+        match self {
+            Self::Result(result) => result.paths.iter().map(|path| &*path.path).collect(),
+            Self::Times(boots) => {
+                let paths = boots.boots.iter().flat_map(|times| &times.paths);
+                paths.map(|path| &*path.path).collect()
+            }
+        }
+    }
+
+    /// A row for each path, of a document with this hash.
+    pub(crate) fn rows(&self, hash: &[u8]) -> Vec<NewRow<'_>> {
+        let of_times = |boots: &Boots, path| {
+            // A time depends on all of its session, so that two are never known to be the same.
+            let cost = digest(Sha256::new().chain_update(hash).chain_update(path));
+            boots.point(path).map(|point| (cost, point))
+        };
+        match self {
+            Self::Result(result) => result.paths.iter().map(row).collect(),
+            Self::Times(boots) => {
+                let named = boots.path_names().into_iter();
+                let rows = named.filter_map(|path| Some((path, of_times(boots, path)?)));
+                rows.map(|(path, (cost, point))| NewRow { path, cost, point }).collect()
+            }
+        }
+    }
+}
+
+/// The schema that a document names, if it can be found.
+fn schema(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<String>,
+    }
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<Header>(body).ok()?.schema
+}
+
+fn row(result: &PathResult) -> NewRow<'_> {
+    let estimate = result.estimate.as_ref();
+    let point = Point {
+        status: result.status,
+        unit: result.unit,
+        value: estimate.map(|it| it.value),
+        low: estimate.and_then(|it| it.typical.first()).copied(),
+        high: estimate.and_then(|it| it.typical.last()).copied(),
+    };
+    NewRow { path: &result.path, cost: cost_digest(result), point }
+}
+
+/// Two entries of the same digest can't be told apart by a comparison's verdict: they agree in all
+/// but where functions stand, and what the probe noticed.
+fn cost_digest(result: &PathResult) -> Vec<u8> {
+    let mut result = result.clone();
+    result.checks.clear();
+    if let Some(events) = &mut result.events {
+        events.placement.clear();
+    }
+    // What was parsed can be written.
+    let bytes = serde_json::to_vec(&result).unwrap_or_default();
+    digest(Sha256::new().chain_update(bytes))
+}
+
+fn digest(of: Sha256) -> Vec<u8> {
+    of.finalize()[..DIGEST_BYTES].to_vec()
+}
+
+/// How many of these rows have a status.
+pub(crate) fn count(rows: &[NewRow<'_>], status: Status) -> u64 {
+    rows.iter().filter(|row| row.point.status == status).count() as u64
+}
