@@ -141,7 +141,7 @@ fn what_is_no_window_of_this_kernel_is_refused() {
 fn one_nop_more_a_system_call_is_in_its_window() {
     let options = ["--window", "call=entry_SYSCALL_64..__x64_sys_getppid,nth=1"];
     let (code, comparison) =
-        compared(&built("base"), &built("nop"), &options, &[&program("processes")]);
+        compared(&built("base"), &built("nop"), &options, &[&program("regions"), "good"]);
     let call = window(&comparison, "call");
     assert_eq!((code, call["verdict"].as_str()), (1, Some("higher")), "{call}");
 }
