@@ -3,12 +3,13 @@
 #
 #   peers.sh PATHMETER [LMBENCH]
 #
-# LMBENCH is the folder of lmbench's programs (lat_syscall and others), which repeat each measurement
-# five times in a run; without it perf bench alone is run, if there is one. Everything is on one
-# CPU. In each of ROUNDS rounds every tool is run once, by turns forwards and backwards, so that
-# whatever else the machine does meets all alike. Printed are, for each path and tool, the median of
-# the rounds in nanoseconds, the spread (all rounds, and the middle half of them, as shares of the
-# median) and the time that a run takes. A run of pathmeter has all paths. Progress goes to stderr.
+# LMBENCH is the folder of lmbench's programs (lat_syscall and others), which repeat each
+# measurement five times in a run; without it perf bench alone is run, if there is one. Everything
+# is on one CPU. In each of ROUNDS rounds every tool is run once, by turns forwards and backwards,
+# so that whatever else the machine does meets all alike. Printed are, for each path and tool, the
+# median of the rounds in nanoseconds, the spread (all rounds, and the middle half of them, as
+# shares of the median) and the time that a run takes. A run of pathmeter has all paths. Progress
+# goes to stderr.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -99,19 +100,28 @@ seconds() {
 		awk '{ a[NR] = $1 } END { printf "%.2f", a[int((NR + 1) / 2)] / 1e6 }'
 }
 
-printf '| path | tool | ns | all rounds | middle half | s a run |\n|---|---|--:|--:|--:|--:|\n'
+printf '| path | tool | ns | all rounds | middle half | s a run |\n'
+printf '|---|---|--:|--:|--:|--:|\n'
+# row PATH TOOL: of the sorted times in $work/sorted.
+row() {
+	awk -v path="$1" -v tool="$2" -v seconds="$(seconds "$2" "$1")" '
+		{ a[NR] = $1 }
+		END {
+			median = (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2
+			low = a[int((NR + 3) / 4)]
+			high = a[NR + 1 - int((NR + 3) / 4)]
+			all = 100 * (a[NR] - a[1]) / median
+			middle = 100 * (high - low) / median
+			form = "| `%s` | %s | %.1f | %.2f %% | %.2f %% | %s |\n"
+			printf form, path, tool, median, all, middle, seconds
+		}' "$work/sorted"
+}
+
 for path in ${PATHS//,/ }; do
 	for tool in pathmeter perf lmbench; do
-		awk -v path="$path" -v tool="$tool" '$1 == path && $2 == tool { print $3 }' "$work/times" |
+		awk -v path="$path" -v tool="$tool" \
+			'$1 == path && $2 == tool { print $3 }' "$work/times" |
 			sort -n >"$work/sorted"
-		[ -s "$work/sorted" ] || continue
-		awk -v path="$path" -v tool="$tool" -v seconds="$(seconds "$tool" "$path")" '
-			{ a[NR] = $1 }
-			END {
-				median = (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2
-				low = a[int((NR + 3) / 4)]; high = a[NR + 1 - int((NR + 3) / 4)]
-				printf "| `%s` | %s | %.1f | %.2f %% | %.2f %% | %s |\n", path, tool, median,
-					100 * (a[NR] - a[1]) / median, 100 * (high - low) / median, seconds
-			}' "$work/sorted"
+		[ ! -s "$work/sorted" ] || row "$path" "$tool"
 	done
 done
