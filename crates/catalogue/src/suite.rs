@@ -7,7 +7,7 @@ use pathmeter_probes::{
 static EXACT: &[Path] = &EXACT_PATHS;
 static ELAPSED: &[Path] = &ELAPSED_PATHS;
 
-/// What a guest executes: every path of one of the two tables of `probes`.
+/// The paths that a guest executes: all of one of the two tables of `probes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suite {
     /// Every path, window by window, under the exact clock.

@@ -36,7 +36,7 @@ use crate::{field::Field, parts::Parts};
 
 pub use row::Row;
 
-/// What is known of a kernel but what it executed.
+/// All that is known of a kernel, except the code that it executed.
 #[derive(Clone, Debug, Default)]
 pub struct Kernel<'a> {
     /// The names in its symbol table, without compilers' suffixes.

@@ -185,7 +185,7 @@ pub(crate) const OWN: Table = &[
 pub(crate) const HANDLERS: &str = "asm_common_interrupt asm_sysvec_ common_interrupt \
     __common_interrupt sysvec_ __sysvec_ timer_interrupt";
 
-/// What the files' names begin with, of each kind of work, from the root of the kernel's source.
+/// The beginnings of the files' names for each kind of work, from the root of the kernel's source.
 /// What many parts of the kernel use for their own work, such as `lib/`, is in none.
 pub(crate) const FILES: Table = &[
     (

@@ -79,7 +79,7 @@ pub enum DebugInfoFault {
     },
     /// Neither banner nor build ID, such as a copy without data and notes.
     #[error(
-        "nothing in it tells which kernel it is of: neither the kernel's banner nor a build ID; \
+        "it can't be identified: it has neither the kernel's banner nor a build ID; \
          give the vmlinux as it was built, or that of the -dbg package"
     )]
     Unidentified,

@@ -79,7 +79,7 @@ pub struct DebugInfo {
     build_id: Option<Vec<u8>>,
 }
 
-/// What a measured kernel is known by.
+/// The marks by which a measured kernel is known.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// The line it prints first, or else its release.

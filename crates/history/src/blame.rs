@@ -76,7 +76,7 @@ fn differ(counts: Option<&PathComparison>, times: Option<&TimeRow>) -> bool {
     }
 }
 
-/// Whether all times are of several boots each.
+/// Whether each document has several boots.
 fn are_several(rows: &[PathRow], configurations: &HashMap<i64, Fingerprint>) -> bool {
     rows.iter().all(|row| match configurations.get(&row.configuration) {
         Some(Fingerprint::Times(times)) => times.is_of_several_boots(),

@@ -7,7 +7,7 @@ use pathmeter_model::{KeptKind, TIME_MARGIN, TimeComparison, TimeRow, Times};
 use crate::kept_document::KeptDocument;
 use crate::{HistoryError, Store};
 
-/// What a reader must know of steps in time.
+/// Notes that a reader needs in order to judge steps in time.
 const UNPAIRED: &str = "times: each result is compared with the one before it; the two are not \
                         paired, so that all that changed in between is in a step, the boot \
                         included; slower and faster are steps, equal and undecidable are none";
@@ -54,8 +54,8 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// What must be known of the steps of results of these kinds; `several` tells whether each of the
-/// times is of several boots.
+/// Notes on steps between results of these kinds; `several` tells whether each document of times
+/// has several boots.
 pub(crate) fn notes(kinds: &[KeptKind], several: bool) -> Vec<String> {
     let timed = kinds.iter().filter(|kind| **kind == KeptKind::Host).count();
     let all = [

@@ -33,7 +33,7 @@ pub(crate) enum Fingerprint {
     Times(Box<TimesConfiguration>),
 }
 
-/// What the tables have of a path.
+/// The rows of a path in the tables.
 pub(crate) struct NewRow<'a> {
     pub(crate) path: &'a str,
     /// Of the same cost are the same, by every rule.

@@ -184,7 +184,7 @@ fn pvh_entry(segment: &Segment, bytes: &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(*note.first_chunk::<PVH_ENTRY_BYTES>()?))
 }
 
-/// What the segment's first note of this name and type says.
+/// The text of the segment's first note of this name and type.
 fn noted<'a>(segment: &Segment, bytes: &'a [u8], name: &[u8], kind: u32) -> Option<&'a [u8]> {
     let mut notes = segment.notes(LittleEndian, bytes).ok()??.map_while(Result::ok);
     let note = notes.find(|it| it.name() == name && it.n_type(LittleEndian).0 == kind)?;

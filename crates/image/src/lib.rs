@@ -53,7 +53,7 @@ pub struct KernelImage {
     /// The line the kernel prints first (`Linux version …`), or, where its unpacked form does not
     /// hold that, the version string of the setup header.
     pub banner: Option<String>,
-    /// What the linker identifies it by: its GNU build ID.
+    /// The linker's identification of it: its GNU build ID.
     pub build_id: Option<Vec<u8>>,
     /// What to hand to QEMU's `-kernel`.
     pub boot: Boot,

@@ -26,7 +26,7 @@ pub enum BlameSchema {
     V1,
 }
 
-/// What a result is of: a kernel in a guest, or the machine that pathmeter ran on.
+/// The subject of a result: a kernel in a guest, or the machine that pathmeter ran on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeptKind {
@@ -192,7 +192,7 @@ pub struct Blame {
     pub first: Option<FirstPoint>,
     /// The first result of each step, by date.
     pub steps: Vec<Step>,
-    /// What a reader must know to judge the steps.
+    /// Notes that a reader needs in order to judge the steps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -1,8 +1,8 @@
 //! `pathmeter.joined-comparison/1`: exact counts and times of the same two sides, path by path, and
 //! what both together mean.
 //!
-//! A count is exact and is no time; a time is of one machine and may differ for reasons that no
-//! count has. Together they confirm or contradict each other.
+//! A count is exact, but it is not a time. A time belongs to one machine, and may differ for reasons
+//! that no count shows. Together they confirm or contradict each other.
 
 use pathmeter_trace::Event;
 use schemars::JsonSchema;
@@ -37,7 +37,7 @@ pub struct Joined {
     /// What things cost on this machine, by which differences are predicted; null if too few
     /// paths of base were measured both ways.
     pub prices: Option<Prices>,
-    /// What a reader must know.
+    /// Notes that a reader needs.
     pub notes: Vec<String>,
 }
 
@@ -119,7 +119,7 @@ pub struct JoinedRow {
     pub nanoseconds: Option<f64>,
     /// Where they are, with a confidence of 95 % for this path alone.
     pub interval: Option<[f64; 2]>,
-    /// What the difference should take; null without prices, or beyond their range.
+    /// The predicted difference in time; null without prices, or beyond their range.
     pub predicted: Option<Prediction>,
     /// Why it is not predicted.
     pub unpredicted: Option<String>,
@@ -177,6 +177,14 @@ impl Joined {
         Self { schema: JoinedSchema::V1, exact, times, paths, prices, notes }
     }
 
+    /// Of how many predicted differences the measured one lies in the predicted range.
+    pub fn predicted_well(&self) -> [usize; 2] {
+        let both = |row: &JoinedRow| Some((row.nanoseconds?, row.predicted.as_ref()?.interval));
+        let all: Vec<(f64, [f64; 2])> = self.paths.iter().filter_map(both).collect();
+        let lies = |(measured, [low, high]): &&(f64, [f64; 2])| low <= measured && measured <= high;
+        [all.iter().filter(lies).count(), all.len()]
+    }
+
     /// How many paths have this meaning.
     pub fn count(&self, meaning: Meaning) -> usize {
         self.paths.iter().filter(|row| row.meaning == meaning).count()
@@ -200,12 +208,11 @@ impl JoinedRow {
         let meaning = Meaning::of(Direction::of(path), timed.verdict);
         let nanoseconds = |share: f64| Some(timed.base? * share / 100.0);
         let told = |event: &&EventComparison| event.is_shown() || meaning == Meaning::Placement;
-        let differs = path.difference.is_some_and(|it| it != 0) || path.shown_events().count() > 0;
         let waits = path.events.iter().any(|event| event.event == Event::Idle.word());
         let predicted = match prices {
             _ if waits => Some(Err("the CPU waits in it".to_owned())),
-            Some(prices) if differs => Some(prices.predict(path)),
-            _ => None,
+            Some(prices) => prices.predict(path),
+            None => None,
         };
         let (predicted, unpredicted) = match predicted {
             Some(Ok(predicted)) => (Some(predicted), None),

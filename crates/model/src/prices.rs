@@ -26,7 +26,7 @@ const WORST: f64 = 0.25;
 /// Of the paths left out in turn, so many in a hundred lie within the spread.
 const COVERED: usize = 90;
 
-/// What each thing costs.
+/// The price of each thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prices {
     /// By name: `instructions`, and events.
@@ -37,11 +37,9 @@ pub struct Prices {
     pub error: f64,
     /// 90 % of the paths left out in turn were within a factor of 1 + this.
     pub spread: f64,
-    /// The fewest nanoseconds for an instruction in any of the paths.
-    pub fastest: f64,
 }
 
-/// What one thing costs.
+/// The price of one thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Price {
     /// Nanoseconds of one more.
@@ -50,8 +48,6 @@ pub struct Price {
     pub most: u64,
     /// How many of them had any.
     pub paths: usize,
-    /// Nanoseconds of the instruction alone, one after the other, if `insn.*` has it.
-    pub alone: Option<f64>,
 }
 
 /// By how much a path's time should differ.
@@ -61,9 +57,6 @@ pub struct Prediction {
     pub nanoseconds: f64,
     /// Where they are, if the path is as well described as 90 % of those fitted.
     pub interval: [f64; 2],
-    /// Nanoseconds that the difference takes at the rate of the fastest of the paths, and its slow
-    /// instructions alone: the processor can hardly need less.
-    pub at_least: f64,
 }
 
 /// A path that was measured both ways.
@@ -80,10 +73,10 @@ impl Prices {
     pub fn fit(result: &Measurement, times: &Times) -> Result<Self, String> {
         let points: Vec<Point> =
             result.paths.iter().filter_map(|path| Point::of(path, times)).collect();
-        Self::of(&points, times)
+        Self::of(&points)
     }
 
-    fn of(points: &[Point], times: &Times) -> Result<Self, String> {
+    fn of(points: &[Point]) -> Result<Self, String> {
         if points.len() < FEWEST {
             let have = points.len();
             return Err(format!("{have} paths were measured both ways, and {FEWEST} are needed"));
@@ -93,18 +86,19 @@ impl Prices {
         let best = sets.min_by(|(one, _), (other, _)| middle(one).total_cmp(&middle(other)));
         let (errors, names) = best.unwrap_or_default();
         let all = fit(points, &names, None);
-        let rate = |point: &Point| Some(point.nanoseconds / of(&point.features, INSTRUCTIONS)?);
-        let fastest = points.iter().filter_map(rate).fold(f64::INFINITY, f64::min);
         let at = |percent: usize| (errors.len() * percent).div_ceil(100).saturating_sub(1);
+        let [error, spread] = [50, COVERED].map(|percent| errors[at(percent)].exp_m1());
+        if !spread.is_finite() {
+            return Err("many paths have nothing that has a price".to_owned());
+        }
         Ok(Self {
             paths: points.len(),
-            error: errors[at(50)].exp_m1(),
-            spread: errors[at(COVERED)].exp_m1(),
-            fastest,
+            error,
+            spread,
             prices: names
                 .iter()
                 .zip(all)
-                .map(|(name, nanoseconds)| (name.clone(), price(name, nanoseconds, points, times)))
+                .map(|(name, nanoseconds)| (name.clone(), price(name, nanoseconds, points)))
                 .collect(),
         })
     }
@@ -118,16 +112,17 @@ impl Prices {
         })
     }
 
-    /// What a path's difference should take.
+    /// Predicts how much longer a path takes. None if nothing differs that has a price.
     ///
     /// # Errors
     /// The reason, if the difference is beyond what they were fitted on.
-    pub fn predict(&self, path: &PathComparison) -> Result<Prediction, String> {
-        self.price(&differences(path))
+    pub fn predict(&self, path: &PathComparison) -> Option<Result<Prediction, String>> {
+        let differences = differences(path);
+        (!differences.is_empty()).then(|| self.price(&differences))
     }
 
     fn price(&self, differences: &BTreeMap<&str, i64>) -> Result<Prediction, String> {
-        let (mut nanoseconds, mut at_least) = (0.0, 0.0);
+        let mut nanoseconds = 0.0;
         for (name, difference) in differences {
             let Some(price) = self.prices.get(*name) else {
                 return Err(format!("no price of {name}: too few paths have any"));
@@ -135,15 +130,12 @@ impl Prices {
             if difference.unsigned_abs() > price.most {
                 return Err(format!("more {name} than any of the {} paths has", self.paths));
             }
-            let count = signed(*difference);
-            nanoseconds += count * price.nanoseconds;
-            let bare = if *name == INSTRUCTIONS { Some(self.fastest) } else { price.alone };
-            at_least += count * bare.unwrap_or(0.0);
+            nanoseconds += signed(*difference) * price.nanoseconds;
         }
         let factor = 1.0 + self.spread;
         let mut interval = [nanoseconds / factor, nanoseconds * factor];
         interval.sort_unstable_by(f64::total_cmp);
-        Ok(Prediction { nanoseconds, interval, at_least })
+        Ok(Prediction { nanoseconds, interval })
     }
 }
 
@@ -219,15 +211,9 @@ fn of(features: &BTreeMap<String, u64>, name: &str) -> Option<f64> {
     features.get(name).map(|count| float(*count))
 }
 
-fn price(name: &str, nanoseconds: f64, points: &[Point], times: &Times) -> Price {
+fn price(name: &str, nanoseconds: f64, points: &[Point]) -> Price {
     let counts = || points.iter().filter_map(|point| point.features.get(name));
-    let alone = times.path(&format!("insn.{name}")).and_then(|path| times.level(path, 0));
-    Price {
-        nanoseconds,
-        most: counts().copied().max().unwrap_or(0),
-        paths: counts().count(),
-        alone: alone.map(|level| times.nanoseconds(level.ticks)),
-    }
+    Price { nanoseconds, most: counts().copied().max().unwrap_or(0), paths: counts().count() }
 }
 
 /// The differences of a path that have prices.
@@ -250,7 +236,6 @@ fn signed(count: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
 
     /// Paths of so many instructions and string bytes that take `nanoseconds`.
     fn points(nanoseconds: impl Fn(u64, u64) -> f64) -> Vec<Point> {
@@ -265,7 +250,7 @@ mod tests {
     }
 
     fn prices(points: &[Point]) -> Prices {
-        Prices::of(points, &example::times(&[])).unwrap()
+        Prices::of(points).unwrap()
     }
 
     #[test]
@@ -293,6 +278,6 @@ mod tests {
     #[test]
     fn few_paths_have_no_prices() {
         let few = &points(|instructions, _| float(instructions))[..FEWEST - 1];
-        assert!(Prices::of(few, &example::times(&[])).is_err());
+        assert!(Prices::of(few).is_err());
     }
 }

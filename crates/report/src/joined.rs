@@ -1,7 +1,7 @@
 //! The table of counts and times of the same two sides.
 
 use anstyle::{AnsiColor, Style as Paint};
-use pathmeter_model::{EventComparison, Joined, JoinedRow, Meaning, Prediction, Prices};
+use pathmeter_model::{EventComparison, Host, Joined, JoinedRow, Meaning, Prediction, Prices};
 
 use crate::number::{plural, signed};
 use crate::rows::Rows;
@@ -21,12 +21,11 @@ pub fn joined_table(joined: &Joined, rows: Rows, style: Style) -> String {
         ("ns", Align::Right),
         ("95 % interval", Align::Right),
         ("predicted ns", Align::Right),
-        ("at least", Align::Right),
         ("count", Align::Left),
         ("time", Align::Left),
         ("together", Align::Left),
     ])
-    .sparing(&["at least", "95 % interval", "other events"]);
+    .sparing(&["95 % interval", "other events"]);
     let folded = |row: &JoinedRow| {
         rows == Rows::Folded && matches!(row.meaning, Meaning::Same | Meaning::Open)
     };
@@ -47,7 +46,7 @@ pub fn joined_table(joined: &Joined, rows: Rows, style: Style) -> String {
         + &noted(&joined.notes, &facts(joined), style)
 }
 
-fn joined_row(row: &JoinedRow) -> [Cell; 10] {
+fn joined_row(row: &JoinedRow) -> [Cell; 9] {
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
     [
         row.path.as_str().into(),
@@ -56,7 +55,6 @@ fn joined_row(row: &JoinedRow) -> [Cell; 10] {
         text(row.nanoseconds.map(nanoseconds)),
         text(row.interval.map(range)),
         text(row.predicted.as_ref().map(predicted).or_else(|| row.unpredicted.clone())),
-        text(row.predicted.as_ref().map(|it| nanoseconds(it.at_least))),
         row.exact.to_string().into(),
         row.time.word().into(),
         Cell::painted(row.meaning.words(), paint(row.meaning)),
@@ -135,11 +133,10 @@ pub(crate) fn facts(joined: &Joined) -> Vec<String> {
             exact.base.name, exact.new.name
         ),
         format!(
-            "timed: {} and {} on {}, and on {}",
+            "timed: {} and {} on {}",
             times.base.condition,
             times.new.condition,
-            machine(&times.base.host),
-            machine(&times.new.host)
+            machines(&times.base.host, &times.new.host)
         ),
         "confirmed: more takes longer, or less takes less long; hidden by width: more or less is \
          executed in as much time; placement or cache: as much is executed, in another time; \
@@ -147,24 +144,31 @@ pub(crate) fn facts(joined: &Joined) -> Vec<String> {
          no verdict"
             .to_owned(),
     ];
-    facts.extend(joined.prices.as_ref().map(prices));
+    let predicted = joined.predicted_well();
+    facts.extend(joined.prices.as_ref().map(|it| prices(it, predicted)));
     facts
 }
 
-/// What a difference costs here, and how well that describes the paths.
-fn prices(prices: &Prices) -> String {
+/// Both machines, or the one that both are.
+fn machines(base: &Host, new: &Host) -> String {
+    let [base, new] = [machine(base), machine(new)];
+    if base == new { base } else { format!("{base}, and on {new}") }
+}
+
+/// The prices, and how well they describe the paths and predict the differences.
+fn prices(prices: &Prices, [well, all]: [usize; 2]) -> String {
     let priced = prices.prices.iter().filter(|(_, price)| price.nanoseconds > 0.0);
     let each: Vec<String> =
         priced.map(|(name, price)| format!("{name} {:.3} ns", price.nanoseconds)).collect();
     format!(
         "predicted by prices of this machine, fitted on base's {}: {}; each left out in turn, the \
-         median error is {:.0} %, and 90 % of the paths are within a factor of {:.2}; at least: at \
-         the rate of the fastest path, {:.3} ns an instruction, and slow instructions alone",
+         median error is {:.0} %, and 90 % of the paths are within a factor of {:.2}, which is the \
+         predicted range; {well} of {} lie in it",
         plural(prices.paths, "path"),
         each.join(", "),
         100.0 * prices.error,
         1.0 + prices.spread,
-        prices.fastest,
+        plural(all, "difference"),
     )
 }
 

@@ -38,7 +38,7 @@ const TEMPLATE: &str = include_str!("page/template.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// What a page of counts begins with.
+/// The first words of a page of counts.
 const COUNTS: &str = "Numbers are exact counts of instructions, the same on every machine. They \
                       are not times.";
 
@@ -203,7 +203,7 @@ impl PageSection {
     }
 }
 
-/// What the two sides of a comparison were measured with: by their results, if they are at hand.
+/// The setup of both sides of a comparison, from their results if they are at hand.
 fn fingerprint(comparison: &Comparison, results: &[Measurement]) -> Html {
     match results {
         [] => fingerprint::of_comparison(comparison),
@@ -211,7 +211,7 @@ fn fingerprint(comparison: &Comparison, results: &[Measurement]) -> Html {
     }
 }
 
-/// What the numbers of these sections are.
+/// Whether the numbers of these sections are counts, times or both.
 fn about(sections: &[PageSection]) -> String {
     let timed = |section: &PageSection| {
         matches!(section, PageSection::Times { .. } | PageSection::TimeComparison { .. })

@@ -97,7 +97,7 @@ fn of_paths(set: &SettingsSet, style: Style) -> String {
     format!("\n{}", table.render(style))
 }
 
-/// What the differences of each setting come from, if that is known.
+/// The causes of the differences of each setting, if they are known.
 fn causes(set: &SettingsSet, style: Style) -> String {
     let line =
         |row: &SettingRow| Some(style.fill(&format!("{}: {}", row.setting, told(row)?), 2) + "\n");

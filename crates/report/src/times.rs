@@ -96,7 +96,7 @@ pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String 
     noted(&times.notes, &facts_of_session(times, cycle), style)
 }
 
-/// What was measured on which machine, and how.
+/// The machine, and how it was measured.
 pub(crate) fn facts_of_session(times: &Times, cycle: Option<f64>) -> [String; 3] {
     let method = &times.method;
     let tick = 1e9 / float(method.ticks_per_second);

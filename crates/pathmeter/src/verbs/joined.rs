@@ -22,8 +22,7 @@ pub(crate) fn deliver(
 ) -> Result<(), Failure> {
     let names: Vec<&Path> = args.times.iter().map(|name| &**name).collect();
     let counted = |path: &str| comparison.paths.iter().any(|it| it.path == path);
-    let priced = |path: &str| counted(path) || path.starts_with("insn.");
-    let taken = host::taken(&names, args, &priced, screen)?;
+    let taken = host::taken(&names, args, &counted, screen)?;
     let times = taken.compare(counted, host::margin(args)).ok_or_else(host::nothing_to_compare)?;
     let of_base = taken.base().ok_or_else(host::nothing_to_compare)?;
     let joined = Joined::new(comparison, times, (base, of_base));

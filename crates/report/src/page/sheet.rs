@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub(super) name: String,
     /// By which it is linked to, if no other row of the page is.
     pub(super) anchor: String,
-    /// What its numbers count, where that is not instructions.
+    /// The unit of its numbers, if they are not instructions.
     pub(super) unit: Option<&'static str>,
     /// The class by which it is filtered; empty for none.
     pub(super) verdict: &'static str,
@@ -92,7 +92,7 @@ impl Cell {
     }
 }
 
-/// What a row counts, if not instructions.
+/// The unit of a row, if it is not instructions.
 pub(super) fn other_unit(unit: Unit) -> Option<&'static str> {
     (!matches!(unit, Unit::Instructions | Unit::Check)).then(|| unit_word(unit))
 }

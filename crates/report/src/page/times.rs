@@ -16,7 +16,7 @@ use crate::number::{grouped, percent, plural};
 use crate::shades::shade;
 use crate::times::{facts, facts_of_session, half_width, machine, reason, sentence, time, within};
 
-/// What a page of times begins with, in place of the sentence on counts.
+/// The first words of a page of times, in place of the sentence on counts.
 pub(super) const ABOUT: &str = "Times are nanoseconds of one machine, at the time when they were \
                                 taken. They are no counts, and another machine has others.";
 
@@ -220,7 +220,7 @@ fn without<'a>(paths: impl Iterator<Item = (&'a str, String, String)>) -> Html {
     html
 }
 
-/// What a reader must know.
+/// Notes that a reader needs.
 pub(super) fn notes(notes: &[String]) -> Html {
     let mut html = Html::default();
     for note in notes {

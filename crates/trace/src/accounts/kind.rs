@@ -107,8 +107,8 @@ impl RowKind {
     }
 }
 
-/// By the numbers that `plugin/program/task.h` has for them; it needs to know none that is of
-/// functions.
+/// In the order of their numbers in `plugin/program/task.h`, which has no names for the kinds that
+/// are executions of functions.
 pub(crate) const KINDS: [RowKind; 12] = [
     RowKind::User,
     RowKind::Syscall,
