@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The instructions of a struct stretch are next. */
+/*
+ * Called before the last instruction of a struct stretch: the others, which can neither fault nor
+ * touch memory, have been executed.
+ */
 void on_stretch(unsigned int vcpu, void *data);
 
 void on_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

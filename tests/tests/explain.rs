@@ -271,7 +271,7 @@ fn what_nothing_identifies_and_a_system_map_are_refused_before_anything_is_measu
     let stripped = vmlinux(&scene, "0xffffffff81000000", &[]);
     scene.write("System.map", "ffffffff81000000 T _text\n");
     let map = scene.path("System.map").into_os_string().into_string().unwrap();
-    for (file, what) in [(stripped, "nothing in it tells"), (map, "not an ELF file")] {
+    for (file, what) in [(stripped, "it can't be identified"), (map, "not an ELF file")] {
         let compare = ["compare", &debian("cloud"), &debian("rt"), "--explain", "--vmlinux", &file];
         let run = scene.run(&compare);
         run.assert_unmeasured(&[&file, what]);

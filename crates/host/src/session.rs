@@ -271,7 +271,7 @@ impl<'a> Session<'a> {
         let (mut look, mut done, mut batches) = (self.wanted.replicates, 0, 0);
         for round in 0..self.wanted.most.max(self.wanted.replicates) {
             if round == look {
-                wide.retain(|at| !is_narrow(&self.paths[*at].times, self.step, self.wanted.width));
+                wide.retain(|at| !self.is_narrow(*at));
                 look += (look / LOOK_PART).max(1);
             }
             wide.retain(|at| self.paths[*at].is_open());
@@ -289,11 +289,18 @@ impl<'a> Session<'a> {
                 show(Progress { done, all });
             })?;
             if Duration::from_micros(self.begin.microseconds()) > self.wanted.limit {
-                self.note_the_limit(round + 1);
-                break;
+                wide.retain(|at| !self.is_narrow(*at));
+                self.note_the_limit(round + 1, &wide);
+                return Ok(());
             }
         }
+        wide.retain(|at| !self.is_narrow(*at));
+        self.note_wide(&wide);
         Ok(())
+    }
+
+    fn is_narrow(&self, at: usize) -> bool {
+        is_narrow(&self.paths[at].times, self.step, self.wanted.width)
     }
 
     /// A replicate of each of these paths, in an order that is drawn anew.
@@ -309,12 +316,26 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Says that time was up before there were the fewest replicates.
-    fn note_the_limit(&mut self, rounds: u32) {
+    /// Says that time was up before there were the fewest replicates, or with wide intervals.
+    fn note_the_limit(&mut self, rounds: u32, wide: &[usize]) {
         let fewest = self.wanted.replicates;
         if rounds < fewest {
             self.notes.push(format!("time was up after {rounds} of {fewest} replicates"));
+        } else {
+            self.note_wide(wide);
         }
+    }
+
+    /// Says of which paths the intervals are wider than was asked for.
+    fn note_wide(&mut self, wide: &[usize]) {
+        // Without a wish none is too wide.
+        if wide.is_empty() || self.wanted.width <= 0.0 {
+            return;
+        }
+        let names: Vec<&str> = wide.iter().map(|at| self.paths[*at].of.name).collect();
+        let width = 100.0 * self.wanted.width.exp_m1();
+        let ended = "the session ended before the intervals were as narrow as";
+        self.notes.push(format!("{ended} {width:.1} %: {}", names.join(", ")));
     }
 
     /// So many numbers from 0, in an order that is drawn anew (Fisher and Yates).

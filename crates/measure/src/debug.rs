@@ -2,7 +2,7 @@
 //! folder. It is read once, when it is first asked for.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, Measured};
 use pathmeter_vm::Progress;
@@ -16,13 +16,18 @@ pub(crate) struct Debug {
     /// What the user named.
     named: Option<PathBuf>,
     /// None in it if there is none.
-    read: OnceLock<Option<SharedDebugInfo>>,
+    read: Mutex<Option<Option<SharedDebugInfo>>>,
 }
 
 impl Debug {
     /// Of this vmlinux.
     pub(crate) fn of(vmlinux: &Path) -> Self {
         Self { named: Some(vmlinux.to_owned()), ..Self::default() }
+    }
+
+    /// Whether the user named it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named.is_some()
     }
 
     /// What the user named, or else what lies `beside` the kernel, which must be of the
@@ -37,7 +42,9 @@ impl Debug {
         measured: impl FnOnce() -> Measured,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Option<SharedDebugInfo>, DebugInfoError> {
-        if let Some(read) = self.read.get() {
+        // Whoever comes meanwhile waits: a second copy would take as much memory again.
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = &*read {
             return Ok(read.clone());
         }
         let found = match (&self.named, beside()) {
@@ -54,7 +61,7 @@ impl Debug {
             (None, None) => None,
         };
         let found = found.map(|debug| Arc::new(Mutex::new(debug)));
-        Ok(self.read.get_or_init(|| found).clone())
+        Ok(read.insert(found).clone())
     }
 }
 

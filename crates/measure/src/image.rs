@@ -252,6 +252,11 @@ impl Image {
         }
     }
 
+    /// Whether the user named a vmlinux, or one lies beside it.
+    pub(crate) fn has_vmlinux(&self) -> bool {
+        self.debug.is_named() || self.vmlinux().is_some()
+    }
+
     /// Its debug information, if there is any: of the vmlinux that the user named, or of the one in
     /// a build folder.
     ///

@@ -4,13 +4,15 @@
 //! lies. So between kernels the boot is the replicate; but no number of boots of one build shows
 //! what another layout of its code would take.
 
+use std::slice;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::bounded;
 use crate::parse::read;
 use crate::parse_times::check_times;
-use crate::{ParseError, Times};
+use crate::{Host, ParseError, Times, TimesConfiguration};
 
 /// Most boots in a document.
 const MAX_BOOTS: usize = 1000;
@@ -42,36 +44,61 @@ impl Boots {
     /// # Errors
     /// What keeps it from being another boot of the same.
     pub fn add(&mut self, times: Times) -> Result<(), String> {
-        if self.boots.len() >= MAX_BOOTS {
-            return Err(format!("there are {MAX_BOOTS} boots already"));
-        }
+        self.refuse(&times.host, &times.conditions)?;
         if let Some(first) = self.boots.first() {
-            not_the_same(first, &times).map_or(Ok(()), Err)?;
-        }
-        if self.boots.iter().any(|boot| boot.host.boot_id == times.host.boot_id) {
-            return Err("this boot is there already; boot again".to_owned());
+            let [first, next] =
+                [first, &times].map(|it| TimesConfiguration::of(slice::from_ref(it)));
+            let differing = first.zip(next).map(|(first, next)| first.differences(&next));
+            if let Some(one) = differing.into_iter().flatten().next() {
+                return Err(another(&one.field, &one.base, &one.new));
+            }
         }
         self.boots.push(times);
         Ok(())
     }
+
+    /// Refuses a boot that can't be added, as far as that is known before it is measured.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn refuse(&self, host: &Host, conditions: &[String]) -> Result<(), String> {
+        if self.boots.len() >= MAX_BOOTS {
+            return Err(format!("there are {MAX_BOOTS} boots already"));
+        }
+        let first = self.boots.first();
+        if let Some(why) =
+            first.and_then(|it| not_the_same((&it.host, &it.conditions), (host, conditions)))
+        {
+            return Err(why);
+        }
+        if self.boots.iter().any(|boot| boot.host.boot_id == host.boot_id) {
+            return Err("this boot is there already; boot again".to_owned());
+        }
+        Ok(())
+    }
 }
 
-/// In what two sessions differ that are not of one kernel on one machine.
-fn not_the_same(first: &Times, next: &Times) -> Option<String> {
-    let of = |times: &Times| {
-        let host = &times.host;
+/// A host and what it was measured under.
+type Side<'a> = (&'a Host, &'a [String]);
+
+/// In what two boots differ that are not of one kernel on one machine.
+fn not_the_same(first: Side<'_>, next: Side<'_>) -> Option<String> {
+    let of = |(host, conditions): Side<'_>| {
         [
             ("kernel", host.kernel.clone() + " " + &host.build_id),
             ("command line", host.command_line.clone()),
             ("processor", host.processor.clone()),
             ("CPU", host.cpu.to_string()),
-            ("condition", times.conditions.join(", ")),
+            ("condition", conditions.join(", ")),
         ]
     };
-    let sides = of(first).into_iter().zip(of(next));
-    let mut differing = sides.filter(|((_, first), (_, next))| first != next);
-    let ((what, first), (_, next)) = differing.next()?;
-    Some(format!("the {what} is another one: {next}, where the first boot's is {first}"))
+    let mut sides = of(first).into_iter().zip(of(next));
+    let ((what, first), (_, next)) = sides.find(|((_, first), (_, next))| first != next)?;
+    Some(another(what, &first, &next))
+}
+
+fn another(what: &str, first: &str, next: &str) -> String {
+    format!("the {what} is another one: {next}, where the first boot's is {first}")
 }
 
 /// Reads boots from the bytes of a file.
@@ -122,6 +149,10 @@ mod tests {
         other.host.build_id = "b".into();
         let error = boots.add(other).unwrap_err();
         assert!(error.contains("the kernel is another one"), "{error}");
+        let mut other = boot("2", 3050);
+        other.host.governor = "powersave".into();
+        let error = boots.add(other).unwrap_err();
+        assert!(error.contains("the governor is another one: powersave"), "{error}");
         assert_eq!(boots.boots.len(), 1);
     }
 

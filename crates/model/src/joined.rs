@@ -137,6 +137,8 @@ impl Direction {
     /// None if the counts have no verdict, or what differs does not point in one direction.
     fn of(path: &PathComparison) -> Option<Self> {
         match path.verdict {
+            // A mode may appear on either side of what base shows.
+            Verdict::ModeAppeared if path.difference.is_some_and(|it| it < 0) => Some(Self::Less),
             Verdict::Higher | Verdict::ModeAppeared | Verdict::LongerTail => Some(Self::More),
             Verdict::Lower | Verdict::ShorterTail => Some(Self::Less),
             Verdict::Same => Some(Self::None),
@@ -168,11 +170,12 @@ impl Joined {
         let usable = prices.as_ref().filter(|prices| prices.badly().is_none());
         let row = |path: &PathComparison| {
             let timed = times.paths.iter().find(|timed| timed.path == path.path)?;
-            Some(JoinedRow::new(path, timed, usable))
+            Some(JoinedRow::new(path, timed, usable, waits(result, &path.path)))
         };
         let mut paths: Vec<JoinedRow> = exact.paths.iter().filter_map(row).collect();
         let size = |row: &JoinedRow| row.nanoseconds.map_or(0.0, f64::abs);
         paths.sort_by(|a, b| a.meaning.cmp(&b.meaning).then_with(|| size(b).total_cmp(&size(a))));
+        notes.extend(untimed(&exact, &times));
         notes.extend(other_kernel(&exact, &times));
         Self { schema: JoinedSchema::V1, exact, times, paths, prices, notes }
     }
@@ -191,6 +194,20 @@ impl Joined {
     }
 }
 
+/// Whether the CPU waits in this path of base.
+fn waits(result: &Measurement, path: &str) -> bool {
+    let events = result.paths.iter().find(|it| it.path == path).and_then(|it| it.events.as_ref());
+    events.is_some_and(|events| events.typical(Event::Idle) > 0)
+}
+
+/// The counted paths that have no times.
+fn untimed(exact: &Comparison, times: &TimeComparison) -> Option<String> {
+    let timed = |path: &str| times.paths.iter().any(|timed| timed.path == path);
+    let left: Vec<&str> =
+        exact.paths.iter().map(|path| &*path.path).filter(|path| !timed(path)).collect();
+    (!left.is_empty()).then(|| format!("counted, and without times: {}", left.join(", ")))
+}
+
 /// That a side was counted with another kernel than it was timed with, by their releases.
 fn other_kernel(exact: &Comparison, times: &TimeComparison) -> Vec<String> {
     let sides = [("base", &exact.base, &times.base), ("new", &exact.new, &times.new)];
@@ -204,13 +221,12 @@ fn other_kernel(exact: &Comparison, times: &TimeComparison) -> Vec<String> {
 }
 
 impl JoinedRow {
-    fn new(path: &PathComparison, timed: &TimeRow, prices: Option<&Prices>) -> Self {
+    fn new(path: &PathComparison, timed: &TimeRow, prices: Option<&Prices>, waits: bool) -> Self {
         let meaning = Meaning::of(Direction::of(path), timed.verdict);
         let nanoseconds = |share: f64| Some(timed.base? * share / 100.0);
         let told = |event: &&EventComparison| event.is_shown() || meaning == Meaning::Placement;
-        let waits = path.events.iter().any(|event| event.event == Event::Idle.word());
         let predicted = match prices {
-            _ if waits => Some(Err("the CPU waits in it".to_owned())),
+            Some(_) if waits => Some(Err("the CPU waits in it".to_owned())),
             Some(prices) => prices.predict(path),
             None => None,
         };
@@ -239,6 +255,21 @@ impl JoinedRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mode_points_to_the_side_on_which_it_appeared() {
+        let result = |values: &[u64]| {
+            let path = crate::example::path("a.b", values);
+            let configuration = crate::example::configuration("6.1", 1);
+            crate::example::measurement("vmlinuz", configuration, vec![path])
+        };
+        for (other, direction) in [(9000, Direction::More), (300, Direction::Less)] {
+            let sides = [result(&[3000; 6]), result(&[3000, 3000, 3000, other, other, other])];
+            let compared = crate::compare(&sides[0], &sides[1], crate::Threshold::default());
+            assert_eq!(compared.paths[0].verdict, Verdict::ModeAppeared, "{compared:?}");
+            assert_eq!(Direction::of(&compared.paths[0]), Some(direction));
+        }
+    }
 
     #[test]
     fn count_and_time_confirm_hide_or_contradict_each_other() {

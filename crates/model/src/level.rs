@@ -70,13 +70,17 @@ impl Times {
     /// The level of a path's side: 0 is base, 2 is new where there are two conditions. None without
     /// times.
     pub fn level(&self, path: &PathTimes, side: usize) -> Option<Level> {
-        let around = if path.path == EMPTY { 0.0 } else { self.around(path) };
-        let one = |batch: f64| ((batch - around) / path.executions()).max(0.0);
-        let replicates: Vec<f64> = self.statistics(path, side).into_iter().map(one).collect();
-        let replicates = Finite::of(&replicates);
+        let replicates = Finite::of(&self.executions(path, side));
         let (stalls, batches) = path.stalls(side);
         let interval = bootstrap(&replicates, median, CONFIDENCE, self.method.seed);
         Some(Level { ticks: median(&replicates)?, interval, stalls, batches })
+    }
+
+    /// What one execution takes in each replicate of a side, in ticks.
+    pub(crate) fn executions(&self, path: &PathTimes, side: usize) -> Vec<f64> {
+        let around = if path.path == EMPTY { 0.0 } else { self.around(path) };
+        let one = |batch: f64| ((batch - around) / path.executions()).max(0.0);
+        self.statistics(path, side).into_iter().map(one).collect()
     }
 
     /// Ticks that the clock's readings and the loop take in a batch of this path.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::bounds::{bounded, quoted};
 use crate::{
-    Joined, MAX_NAME_BYTES, MAX_PATHS, ParseError, TimeComparison, TimeRow, TimeVerdict,
+    Joined, JoinedRow, MAX_NAME_BYTES, MAX_PATHS, ParseError, TimeComparison, TimeRow, TimeVerdict,
     check_comparison,
 };
 
@@ -29,7 +29,28 @@ pub fn check_time_comparison(comparison: &TimeComparison) -> Result<(), ParseErr
 pub fn check_joined(joined: &Joined) -> Result<(), ParseError> {
     check_comparison(&joined.exact)?;
     check_time_comparison(&joined.times)?;
-    check_names(joined.paths.iter().map(|row| &*row.path))
+    check_names(joined.paths.iter().map(|row| &*row.path))?;
+    let wrong = joined.paths.iter().find_map(|row| Some((row, joined_contradiction(joined, row)?)));
+    wrong.map_or(Ok(()), |(row, what)| {
+        Err(ParseError::Field { field: quoted(&row.path), what: what.to_owned() })
+    })
+}
+
+/// What contradicts what, of a joined row.
+fn joined_contradiction(joined: &Joined, row: &JoinedRow) -> Option<&'static str> {
+    let counted = joined.exact.paths.iter().find(|it| it.path == row.path);
+    let timed = joined.times.paths.iter().find(|it| it.path == row.path);
+    let predicted = row.predicted.as_ref().map(|it| it.interval);
+    let complaints = [
+        (counted.is_none_or(|it| it.verdict != row.exact), "its count has another verdict"),
+        (timed.is_none_or(|it| it.verdict != row.time), "its time has another verdict"),
+        (is_turned(row.interval) || is_turned(predicted), "its interval ends before it begins"),
+    ];
+    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
+}
+
+fn is_turned(interval: Option<[f64; 2]>) -> bool {
+    interval.is_some_and(|[low, high]| low > high)
 }
 
 fn check_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Result<(), ParseError> {
@@ -48,10 +69,9 @@ fn contradiction(row: &TimeRow) -> Option<&'static str> {
     let decided =
         matches!(row.verdict, TimeVerdict::Slower | TimeVerdict::Faster | TimeVerdict::Equal);
     let (base, new) = (row.base.is_some(), row.new.is_some());
-    let turned = row.interval.is_some_and(|[low, high]| low > high);
     let complaints = [
         (decided && !(base && new && row.difference.is_some()), "it has a verdict and no times"),
-        (turned, "its interval ends before it begins"),
+        (is_turned(row.interval), "its interval ends before it begins"),
     ];
     complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
 }

@@ -19,6 +19,8 @@ use crate::{Measurement, PathComparison, PathResult, Status, Times, Unit};
 const INSTRUCTIONS: &str = "instructions";
 /// The fewest paths that prices are fitted on.
 const FEWEST: usize = 12;
+/// The most: each is left out once, so the work grows with the square of their number.
+const MOST: usize = 300;
 /// The fewest paths that must have an event for it to have a price.
 const FEWEST_OF_EVENT: usize = 4;
 /// A median error beyond which nothing is predicted.
@@ -77,17 +79,19 @@ impl Prices {
     }
 
     fn of(points: &[Point]) -> Result<Self, String> {
+        if points.len() > MOST {
+            return Err(format!("more than {MOST} paths were measured both ways"));
+        }
         if points.len() < FEWEST {
             let have = points.len();
             return Err(format!("{have} paths were measured both ways, and {FEWEST} are needed"));
         }
         let sets = name_sets(points).into_iter().map(|names| (errors(points, &names), names));
-        let middle = |errors: &[f64]| errors[errors.len() / 2];
+        let middle = |errors: &[f64]| quantile(errors, 50);
         let best = sets.min_by(|(one, _), (other, _)| middle(one).total_cmp(&middle(other)));
         let (errors, names) = best.unwrap_or_default();
         let all = fit(points, &names, None);
-        let at = |percent: usize| (errors.len() * percent).div_ceil(100).saturating_sub(1);
-        let [error, spread] = [50, COVERED].map(|percent| errors[at(percent)].exp_m1());
+        let [error, spread] = [50, COVERED].map(|percent| quantile(&errors, percent).exp_m1());
         if !spread.is_finite() {
             return Err("many paths have nothing that has a price".to_owned());
         }
@@ -122,7 +126,9 @@ impl Prices {
     }
 
     fn price(&self, differences: &BTreeMap<&str, i64>) -> Result<Prediction, String> {
-        let mut nanoseconds = 0.0;
+        let factor = 1.0 + self.spread;
+        // Each thing has a range of its own, so that what cancels out is not certain.
+        let (mut nanoseconds, mut low, mut high) = (0.0, 0.0, 0.0);
         for (name, difference) in differences {
             let Some(price) = self.prices.get(*name) else {
                 return Err(format!("no price of {name}: too few paths have any"));
@@ -130,12 +136,12 @@ impl Prices {
             if difference.unsigned_abs() > price.most {
                 return Err(format!("more {name} than any of the {} paths has", self.paths));
             }
-            nanoseconds += signed(*difference) * price.nanoseconds;
+            let one: f64 = signed(*difference) * price.nanoseconds;
+            nanoseconds += one;
+            low += (one / factor).min(one * factor);
+            high += (one / factor).max(one * factor);
         }
-        let factor = 1.0 + self.spread;
-        let mut interval = [nanoseconds / factor, nanoseconds * factor];
-        interval.sort_unstable_by(f64::total_cmp);
-        Ok(Prediction { nanoseconds, interval })
+        Ok(Prediction { nanoseconds, interval: [low, high] })
     }
 }
 
@@ -201,6 +207,11 @@ fn fit(points: &[Point], names: &[String], without: Option<usize>) -> Vec<f64> {
     let row = |point: &Point| names.iter().map(|name| share(point, name)).collect();
     let rows: Vec<Vec<f64>> = used.map(|(_, point)| row(point)).collect();
     nonnegative_fit(&rows, &vec![1.0; rows.len()])
+}
+
+/// Of ascending values the one that so many percent do not exceed.
+fn quantile(values: &[f64], percent: usize) -> f64 {
+    values[(values.len() * percent).div_ceil(100).saturating_sub(1)]
 }
 
 fn total(features: &BTreeMap<String, u64>, names: &[String], prices: &[f64]) -> f64 {
@@ -273,6 +284,17 @@ mod tests {
     fn prices_that_describe_a_machine_badly_predict_nothing() {
         let prices = prices(&points(|instructions, bytes| float(1 + instructions * bytes % 97)));
         assert!(prices.badly().is_some(), "{prices:?}");
+    }
+
+    #[test]
+    fn what_cancels_out_has_a_range_all_the_same() {
+        let noisy = |instructions: u64, bytes: u64| {
+            float(instructions + bytes) * if instructions % 2 == 0 { 1.0 } else { 1.1 }
+        };
+        let prices = prices(&points(noisy));
+        let difference = [(INSTRUCTIONS, -40), ("string-bytes", 40)].into();
+        let [low, high] = prices.price(&difference).unwrap().interval;
+        assert!(prices.spread > 0.0 && low < -1.0 && high > 1.0, "{low} {high} {prices:?}");
     }
 
     #[test]

@@ -182,7 +182,14 @@ impl TimeComparison {
             condition: times[0].conditions.first().cloned().unwrap_or_default(),
             boots: times.len(),
         };
-        let notes = base.iter().chain(new).flat_map(|times| times.notes.clone());
+        let said = base.iter().chain(new).flat_map(|times| times.notes.clone());
+        let of_sides = [only_in_new(first, of_new, &shown), in_blocks(base, new)];
+        let mut notes: Vec<String> = Vec::new();
+        for note in said.chain(of_sides.into_iter().flatten()) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         Some(Self {
             schema: TimeComparisonSchema::V1,
             base: side(base),
@@ -191,7 +198,7 @@ impl TimeComparison {
             margin,
             alpha: rules.alpha,
             paths: rows.collect(),
-            notes: notes.chain(in_blocks(base, new)).collect(),
+            notes,
         })
     }
 
@@ -234,9 +241,8 @@ fn processes(sessions: &[Times], path: &str) -> Vec<f64> {
     let Some((times, path)) = sessions.first().and_then(|it| Some((it, it.path(path)?))) else {
         return Vec::new();
     };
-    let executions = path.executions();
-    let of_process = times.statistics(path, 0).into_iter().filter(|_| is_measured(path));
-    of_process.map(|batch| (times.nanoseconds(batch) / executions).ln()).collect()
+    let levels = times.executions(path, 0).into_iter().filter(|_| is_measured(path));
+    levels.map(|ticks| times.nanoseconds(ticks).ln()).collect()
 }
 
 /// The same of sessions, a boot each.
@@ -253,6 +259,13 @@ fn nanoseconds(sessions: &[Times], path: &str) -> Option<f64> {
 fn level_of(times: &Times, path: &str) -> Option<f64> {
     let path = times.path(path).filter(|path| is_measured(path))?;
     Some(times.nanoseconds(times.level(path, 0)?.ticks))
+}
+
+/// The paths of new that base does not have.
+fn only_in_new(base: &Times, new: &Times, shown: &impl Fn(&str) -> bool) -> Option<String> {
+    let paths = new.paths.iter().map(|path| &*path.path);
+    let only: Vec<&str> = paths.filter(|path| shown(path) && base.path(path).is_none()).collect();
+    (!only.is_empty()).then(|| format!("only new has {}", only.join(", ")))
 }
 
 /// That boots were measured in blocks, if they were: what drifts is then in the difference.
@@ -364,6 +377,31 @@ mod tests {
         let comparison = compared(&boots(10_000, 0..4), &boots(10_500, 4..8));
         assert_eq!(comparison.paths[0].verdict, TimeVerdict::Undecidable);
         assert!(comparison.notes[0].contains("by turns"), "{:?}", comparison.notes);
+    }
+
+    #[test]
+    fn the_readings_of_the_clock_are_no_difference() {
+        // 3,000 ticks a call and 50 for the readings; one call in a batch, or ten.
+        let session = |calls: u64| {
+            let ticks = calls * 3000 + 50;
+            let levels: Vec<u64> = (0..20).map(|at| ticks + at % 3).collect();
+            [example::times(&[("a.b", calls, &levels)])]
+        };
+        let comparison = compared(&session(1), &session(10));
+        assert_eq!(comparison.paths[0].verdict, TimeVerdict::Equal, "{comparison:?}");
+        let difference = comparison.paths[0].difference.unwrap();
+        assert!(difference.abs() < 0.1, "{difference} %");
+    }
+
+    #[test]
+    fn a_note_that_all_boots_have_is_told_once_and_a_path_of_new_alone_is_named() {
+        let noted = |mut times: Times| {
+            times.notes.push("busy".to_owned());
+            [times]
+        };
+        let base = noted(example::times(&[("a.b", 1, &[90; 3])]));
+        let new = noted(example::times(&[("a.b", 1, &[90; 3]), ("a.c", 1, &[90; 3])]));
+        assert_eq!(compared(&base, &new).notes, ["busy", "only new has a.c"]);
     }
 
     #[test]

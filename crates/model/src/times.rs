@@ -86,7 +86,7 @@ pub struct TimeMethod {
     pub stamps: u64,
     /// What the order of sides and paths was drawn from.
     pub seed: u64,
-    /// Replicates that were asked for: processes.
+    /// The fewest replicates that were asked for: processes. More follow while intervals are wide.
     pub replicates: u32,
     /// Batches of each side in a replicate.
     pub batches: u32,

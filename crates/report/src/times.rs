@@ -109,7 +109,7 @@ pub(crate) fn facts_of_session(times: &Times, cycle: Option<f64>) -> [String; 3]
         format!(
             "{} of {} a path; the 25th percentile of each, the median of all, ± its 95 % \
              interval; a tick {tick:.3} ns, read in steps of {}, {core}",
-            plural(method.replicates as usize, "process").replace("processs", "processes"),
+            processes(times),
             plural(2 * method.batches as usize, "batch").replace("batchs", "batches"),
             method.step,
         ),
@@ -117,6 +117,18 @@ pub(crate) fn facts_of_session(times: &Times, cycle: Option<f64>) -> [String; 3]
          this machine's, now"
             .to_owned(),
     ]
+}
+
+/// How many processes executed each path: `30 processes`, `30 to 212 processes`.
+fn processes(times: &Times) -> String {
+    let ok = times.paths.iter().filter(|path| path.status == Status::Ok);
+    let counts: Vec<usize> = ok.map(|path| path.replicates.len()).collect();
+    let most = counts.iter().copied().max().unwrap_or(0);
+    let all = plural(most, "process").replace("processs", "processes");
+    match counts.iter().min() {
+        Some(fewest) if *fewest < most => format!("{fewest} to {all}"),
+        _ => all,
+    }
 }
 
 pub(crate) fn noted(notes: &[String], facts: &[String], style: Style) -> String {
@@ -272,6 +284,12 @@ mod tests {
         let table = times_table(&times, |_| true, Rows::Folded, Style::default());
         assert!(table.contains("a.b   3,000  0.0 %  3,000"), "{table}");
         assert!(table.contains("1 more path can't be executed here"), "{table}");
+        assert!(table.contains("\n20 processes of 8 batches a path"), "{table}");
+        times.paths[1].status = Status::Ok;
+        times.paths[1].replicates.truncate(12);
+        let ranged = times_table(&times, |_| true, Rows::Folded, Style::default());
+        assert!(ranged.contains("\n12 to 20 processes of"), "{ranged}");
+        times.paths[1].status = Status::Unsupported;
         let all = times_table(&times, |_| true, Rows::All, Style::default());
         assert!(all.contains("a.c") && all.contains("unsupported"), "{all}");
     }

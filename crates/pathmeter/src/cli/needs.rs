@@ -97,6 +97,18 @@ const GUEST_OF_WITNESS: &[Row] = &[
     ("no_cache", Given("witness")),
 ];
 
+/// The same where kernels may be named, in addition to a history.
+const GUEST_OF_BLAME: &[Row] = &[
+    ("qemu", Given("kernels")),
+    ("cpu", Given("kernels")),
+    ("memory", Given("kernels")),
+    ("append", Given("kernels")),
+    ("under", Given("kernels")),
+    ("perturb", Given("kernels")),
+    ("timeout", Given("kernels")),
+    ("no_cache", Given("kernels")),
+];
+
 const DOCUMENT: &[Row] = &[("json", Nothing), ("output", Nothing)];
 
 const PROBES: &[Row] =
@@ -333,7 +345,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             &[("path", Nothing), ("kernels", Nothing), ("across", Nothing)],
             DOCUMENT,
             WHICH,
-            GUEST,
+            GUEST_OF_BLAME,
         ],
     },
     VerbNeeds {

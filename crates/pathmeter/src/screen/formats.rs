@@ -168,7 +168,18 @@ pub(crate) fn document<D: Serialize>(
     screen: &Screen,
 ) -> Result<(), Failure> {
     let [file] = args.named(&[input]).open(screen)?;
-    output::document(args.json(), file.as_ref(), document)?;
+    put(args, file.as_ref(), document, table, screen)
+}
+
+/// The same, with the document's file open.
+pub(crate) fn put<D: Serialize>(
+    args: &DocumentArgs,
+    file: Option<&Destination>,
+    document: &D,
+    table: impl FnOnce(&D, Style) -> String,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    output::document(args.json(), file, document)?;
     if args.json() {
         return Ok(());
     }

@@ -33,6 +33,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     if args.explain || pair.is_some() {
         subject::refuse_results(names)?;
     }
+    joined::refuse_early(args)?;
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     let paths: Vec<&Path> = names.into_iter().map(PathBuf::as_path).collect();
     let subjects = subjects(&paths)?;
@@ -40,6 +41,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
     let selection = selection(args, &subjects, budget.as_ref(), &probes)?;
     let more = args.gate.budget.as_deref().into_iter().chain(args.debug.files());
+    let more = more.chain(args.times.iter().map(PathBuf::as_path));
     let inputs: Vec<&Path> = paths.iter().copied().chain(more).collect();
     let formats = formats(args, &inputs, screen)?;
     let subjects = if pair.is_some() { subjects.into_iter().take(1).collect() } else { subjects };

@@ -105,6 +105,7 @@ pub(crate) fn deliver(
 
 /// Adds what the differences come from: the causes, and the options of the two builds. If there are
 /// no causes, says why.
+#[must_use = "it is told why there are no causes"]
 pub(crate) fn attribute(
     comparison: &mut Comparison,
     explanations: &[Explain],

@@ -26,8 +26,10 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let subject: &Path = &args.subject;
     let conditions = conditions(&args.guest.under)?;
     let selection = selection(&args.rows, &[subject])?;
-    let [file] = args.document.named(&[subject]).open(screen)?;
-    let boots = args.boots.as_deref().map(|file| Gathered::open(file, &args.host)).transpose()?;
+    let more = std::iter::once(("--boots", args.boots.as_deref()));
+    let ([file], _) = args.document.named(&[subject]).open_with(more, screen)?;
+    let gathered = |file| Gathered::open(file, &args.host, &conditions);
+    let boots = args.boots.as_deref().map(gathered).transpose()?;
     let taken = if is_host(subject) {
         let [condition] = &conditions[..] else { return Err(one_condition()) };
         let one = std::slice::from_ref(condition);
@@ -65,13 +67,12 @@ struct Gathered<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Finds out before a long session that this boot can be added.
-    fn open(file: &'a Path, host: &HostArgs) -> Result<Self, Failure> {
+    /// Finds out before a long session whether this boot can be added, as far as that is known.
+    fn open(file: &'a Path, args: &HostArgs, under: &[Condition]) -> Result<Self, Failure> {
         let boots = if file.exists() { times(file)? } else { Boots::default() };
-        let boot = pathmeter_host::machine(cpu(host)?).boot_id;
-        if boots.boots.iter().any(|times| times.host.boot_id == boot) {
-            return Err(Self::refused(file, "this boot is there already; boot again"));
-        }
+        let host = pathmeter_host::machine(cpu(args)?);
+        let under: Vec<String> = under.iter().map(|it| it.name.clone()).collect();
+        boots.refuse(&host, &under).map_err(|why| Self::refused(file, &why))?;
         Ok(Self { file, boots })
     }
 
@@ -108,7 +109,7 @@ pub(crate) fn times_of(paths: &[&str], screen: &Screen) -> Result<Times, Failure
 pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let names: Vec<&Path> =
         [Some(&args.base), args.new.as_ref()].into_iter().flatten().map(|name| &**name).collect();
-    refuse_exact(&names)?;
+    refuse_early(&names, args)?;
     let selection = selection(&args.rows, &names)?;
     let [file] = args.document.named(&names).open(screen)?;
     let shown = |path: &str| selection.holds(path);
@@ -157,6 +158,23 @@ impl Taken {
             }
         }
     }
+}
+
+/// Refuses before anything is measured what can't be compared.
+pub(crate) fn refuse_early(names: &[&Path], args: &CompareArgs) -> Result<(), Failure> {
+    refuse_exact(names)?;
+    let here = names.iter().filter(|name| is_host(name)).count();
+    let conditions = if here > 0 { conditions(&args.guest.under)?.len() } else { 0 };
+    let documents = names.iter().filter(|name| !is_host(name)).map(|name| times(name));
+    let documents: Vec<Boots> = documents.collect::<Result<_, _>>()?;
+    let boots: Vec<usize> = documents.iter().map(|document| document.boots.len()).collect();
+    let is_pair = match (here, conditions, &boots[..]) {
+        (1, 2, []) | (2, 1, []) | (1, 1, [1]) => true,
+        (0, _, [_]) => documents[0].boots.iter().all(|times| times.conditions.len() == 2),
+        (0, _, [base, new]) => (*base > 1) == (*new > 1),
+        _ => false,
+    };
+    if is_pair { Ok(()) } else { Err(nothing_to_compare()) }
 }
 
 /// Takes the times of this machine where it is named, and reads documents.

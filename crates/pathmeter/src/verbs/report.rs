@@ -298,7 +298,9 @@ impl<'a> Report<'a> {
                 self.keep(found, |explain| explanations.push(explain))?;
             }
             if let Some(session) = &self.session {
-                explained::attribute(&mut comparison, &explanations, session, [base, new]);
+                let why =
+                    explained::attribute(&mut comparison, &explanations, session, [base, new]);
+                self.note_no_causes(why);
             }
         }
         let results = measured.into_iter().map(|it| it.result).collect();
@@ -331,8 +333,15 @@ impl<'a> Report<'a> {
         };
         let explanations: Vec<Explain> =
             explained::changed(&comparison, &[]).filter_map(explain).collect();
-        explained::attribute(&mut comparison, &explanations, session, images);
+        let why = explained::attribute(&mut comparison, &explanations, session, images);
+        self.note_no_causes(why);
         Some((base, new, comparison))
+    }
+
+    fn note_no_causes(&self, why: Option<String>) {
+        if let Some(why) = why {
+            self.screen.note(&format!("no causes: {why}"));
+        }
     }
 
     /// A window of each path that each kernel can execute; for a result those that the given

@@ -80,6 +80,25 @@ fn a_boot_is_added_to_a_file_once() {
     assert_eq!((again.code, &*again.stdout), (Some(2), ""));
     assert!(again.stderr.contains("this boot is there already; boot again"), "{}", again.stderr);
     assert_eq!(std::fs::read(scene.path("boots.json")).unwrap(), kept);
+    let twice = scene.run(&[&boots[..], &["-o", "boots.json"]].concat());
+    assert_eq!((twice.code, &*twice.stdout), (Some(2), ""));
+    assert_eq!(std::fs::read(scene.path("boots.json")).unwrap(), kept, "{}", twice.stderr);
+}
+
+#[test]
+fn times_that_can_not_be_joined_are_refused_before_a_kernel_is_measured() {
+    let scene = Scene::with(&base(), &more_expensive());
+    scene.write("bad.json", br#"{"schema":"pathmeter.times/1","conditions":[]}"#);
+    scene.write("one.json", times([10_000, 50_000, 90_000]));
+    for (more, told) in [
+        (&["--times", "one.json"][..], "nothing to compare"),
+        (&["--times", "bad.json", "--times", "one.json"], "bad.json: not a whole"),
+        (&["--times", "one.json", "--times", "lab"], "lab is measured in instructions"),
+    ] {
+        let ran = scene.run(&[&["compare", "lab", "lab", "--qemu", "no-qemu"], more].concat());
+        assert!(ran.stderr.contains(told), "{more:?}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("no-qemu"), "{}", ran.stderr);
+    }
 }
 
 /// 20 processes of each path, whose levels lie at and above these.

@@ -75,8 +75,11 @@ fn make_pipe(scene: &Scene, name: &str) {
     assert!(Command::new("mkfifo").arg(scene.path(name)).status().unwrap().success());
 }
 
+/// `nohup` around the tests would have the command ignore a signal, as it should.
 fn start(scene: &Scene, arguments: &[&str], stdout: Stdio) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin!("pathmeter"))
+    Command::new("env")
+        .arg("--default-signal=HUP,INT,TERM")
+        .arg(assert_cmd::cargo::cargo_bin!("pathmeter"))
         .args(arguments)
         .current_dir(scene.path("."))
         .stdout(stdout)

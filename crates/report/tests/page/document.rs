@@ -327,7 +327,7 @@ fn times_have_their_unit_and_are_told_from_counts() {
 fn a_comparison_of_times_begins_with_its_sentence_and_draws_its_intervals() {
     let page = page(&[times()]);
     let headline = texts(&page, "h1").concat();
-    let told = "of 2 paths, 1 is slower, by +99.43 %; 1 is faster, by -4.75 %.";
+    let told = "of 2 paths, 1 is slower, by +99.98 %; 1 is faster, by -4.99 %.";
     assert!(headline.ends_with(told), "{headline}");
     let bodies: Vec<Element> =
         elements(&page).into_iter().filter(|it| it.name == "tbody").collect();

@@ -1,7 +1,9 @@
 //! `pathmeter history blame`: the steps of a path; of the largest also what all rows come to, with
 //! the causes if the functions are in the results, or the kernels at hand.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use pathmeter_history::{Store, blame};
@@ -28,6 +30,9 @@ const MOST_TOLD: usize = 5;
 pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
     args.guest.refuse_pairs()?;
     let file = file(&args.which.database)?;
+    let inputs: Vec<&Path> =
+        std::iter::once(&*file).chain(args.kernels.iter().map(|kernel| &**kernel)).collect();
+    let [place] = args.document.named(&inputs).open(screen)?;
     let store = Store::open(&file)?;
     let names = store.path_names()?;
     // A name that is close is proposed.
@@ -44,7 +49,10 @@ pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
         }
         step.whole = Some(Box::new(whole));
     }
-    formats::document(&args.document, &file, &blamed, blame_table, screen)?;
+    if let Some(kernels) = &kernels {
+        kernels.note_unused();
+    }
+    formats::put(&args.document, place.as_ref(), &blamed, blame_table, screen)?;
     formats::failed(failures)
 }
 
@@ -69,6 +77,8 @@ fn document(store: &Store, number: u64) -> Result<Measurement, Failure> {
 struct Kernels<'a> {
     session: Session,
     images: Vec<Image>,
+    /// Those of them that a result is of.
+    used: RefCell<BTreeSet<String>>,
     screen: &'a Screen,
 }
 
@@ -81,7 +91,7 @@ impl<'a> Kernels<'a> {
         subject::refuse_results(&args.kernels)?;
         let names: Vec<&Path> = args.kernels.iter().map(|kernel| &**kernel).collect();
         let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &names)?;
-        Ok(Some(Self { session, images, screen }))
+        Ok(Some(Self { session, images, used: RefCell::default(), screen }))
     }
 
     /// Adds the causes if both kernels are here; gives back what could not be explained.
@@ -94,14 +104,28 @@ impl<'a> Kernels<'a> {
             image.sha256() == result.configuration.image_sha256
         };
         let image = |result| self.images.iter().find(|image| is_its(image, result));
-        let [Some(base), Some(new)] = results.each_ref().map(image) else { return Ok(vec![]) };
+        let found = results.each_ref().map(image);
+        let hashes = found.iter().flatten().map(|image| image.sha256().to_owned());
+        self.used.borrow_mut().extend(hashes);
+        let [Some(base), Some(new)] = found else { return Ok(vec![]) };
         self.refuse_unlike(base, &results[0])?;
         self.refuse_unlike(new, &results[1])?;
         let paths: Vec<_> = explained::changed(whole, &[]).collect();
         let (explanations, failures) =
             explained::explanations(&self.session, [base, new], &paths, self.screen)?;
-        explained::attribute(whole, &explanations, &self.session, [base, new]);
+        if let Some(why) = explained::attribute(whole, &explanations, &self.session, [base, new]) {
+            self.screen.note(&format!("no causes: {why}"));
+        }
         Ok(failures)
+    }
+
+    /// Says which of the kernels no step's result is of.
+    fn note_unused(&self) {
+        let used = self.used.borrow();
+        for image in self.images.iter().filter(|image| !used.contains(image.sha256())) {
+            let name = image.subject().name;
+            self.screen.note(&format!("{name}: no result of the largest steps is of this kernel"));
+        }
     }
 
     /// Refuses to record a kernel on another machine than that of its result.
