@@ -2,7 +2,7 @@
 //! folder. It is read once, when it is first asked for.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pathmeter_debuginfo::{DebugInfo, DebugInfoError, DebugInfoFault, Measured};
 use pathmeter_vm::Progress;
@@ -16,7 +16,9 @@ pub(crate) struct Debug {
     /// What the user named.
     named: Option<PathBuf>,
     /// None in it if there is none.
-    read: Mutex<Option<Option<SharedDebugInfo>>>,
+    read: OnceLock<Option<SharedDebugInfo>>,
+    /// Who holds it opens the file: a second copy would take as much memory again.
+    opens: Mutex<()>,
 }
 
 impl Debug {
@@ -42,9 +44,8 @@ impl Debug {
         measured: impl FnOnce() -> Measured,
         progress: &dyn Fn(Progress<'_>),
     ) -> Result<Option<SharedDebugInfo>, DebugInfoError> {
-        // Whoever comes meanwhile waits: a second copy would take as much memory again.
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(read) = &*read {
+        let _opens = self.opens.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = self.read.get() {
             return Ok(read.clone());
         }
         let found = match (&self.named, beside()) {
@@ -61,7 +62,7 @@ impl Debug {
             (None, None) => None,
         };
         let found = found.map(|debug| Arc::new(Mutex::new(debug)));
-        Ok(read.insert(found).clone())
+        Ok(self.read.get_or_init(|| found).clone())
     }
 }
 

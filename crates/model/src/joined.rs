@@ -1,8 +1,8 @@
 //! `pathmeter.joined-comparison/1`: exact counts and times of the same two sides, path by path, and
 //! what both together mean.
 //!
-//! A count is exact, but it is not a time. A time belongs to one machine, and may differ for reasons
-//! that no count shows. Together they confirm or contradict each other.
+//! A count is exact, but it is not a time. A time belongs to one machine, and may differ for
+//! reasons that no count shows. Together they confirm or contradict each other.
 
 use pathmeter_trace::Event;
 use schemars::JsonSchema;
