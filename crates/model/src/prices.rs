@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn what_cancels_out_has_a_range_all_the_same() {
         let noisy = |instructions: u64, bytes: u64| {
-            float(instructions + bytes) * if instructions % 2 == 0 { 1.0 } else { 1.1 }
+            float(instructions + bytes) * if instructions.is_multiple_of(2) { 1.0 } else { 1.1 }
         };
         let prices = prices(&points(noisy));
         let difference = [(INSTRUCTIONS, -40), ("string-bytes", 40)].into();
