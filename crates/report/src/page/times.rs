@@ -18,7 +18,7 @@ use crate::times::{facts, facts_of_session, half_width, machine, reason, sentenc
 
 /// The first words of a page of times, in place of the sentence on counts.
 pub(super) const ABOUT: &str = "Times are nanoseconds of one machine, at the time when they were \
-                                taken. They are no counts, and another machine has others.";
+                                taken. They are not counts, and differ from machine to machine.";
 
 const HEADINGS: [Heading; 8] = [
     ("path", "text"),
