@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/halt.h"
 #include "common/linkage.h"
 
 /*
@@ -25,10 +26,16 @@ struct api {
 	size_t (*copy)(const struct qemu_plugin_insn *insn, void *bytes, size_t length);
 };
 
+static void on_new_block(struct qemu_plugin_tb *tb)
+{
+	translate(tb);
+	keep_clock_right(tb);
+}
+
 static void on_block_v1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
-	translate(tb);
+	on_new_block(tb);
 }
 
 static void start_v1(void)
@@ -45,7 +52,7 @@ static void on_reset_v1(qemu_plugin_id_t id)
 static void on_block_v7(struct qemu_plugin_tb *tb, void *data)
 {
 	(void)data;
-	translate(tb);
+	on_new_block(tb);
 }
 
 static void start_v7(void)
@@ -114,6 +121,18 @@ void begin_translation_anew(translation_t *translation)
 {
 	translate = translation;
 	api->reset();
+}
+
+static void never_called(void)
+{
+}
+
+void give_cpus_work(void)
+{
+	static bool added;
+
+	added = !added;
+	qemu_plugin_register_vcpu_syscall_cb(self, added ? never_called : NULL, NULL);
 }
 
 struct instruction instruction_of(const struct qemu_plugin_insn *insn)

@@ -24,6 +24,9 @@ void begin_translation(translation_t *translation);
 /* Forgets all callbacks, and has all blocks translated anew. */
 void begin_translation_anew(translation_t *translation);
 
+/* Gives each CPU something to do once it has left the guest's code (halt.h). */
+void give_cpus_work(void);
+
 struct instruction instruction_of(const struct qemu_plugin_insn *insn);
 
 /* Answers crates/vm/src/plugin.rs, if it asks for the range of API versions that QEMU takes. */

@@ -92,6 +92,10 @@ struct qemu_plugin_scoreboard *scoreboard_new(size_t element)
 void *scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu)
 	SYMBOL("scoreboard_find") __attribute__((weak));
 
+/* A callback for system calls of an emulated program, which no machine makes; null removes it. */
+typedef void syscall_cb_t(void);
+void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id, syscall_cb_t *cb, void *data);
+
 /* Reading the guest's memory by virtual address, from version 4 on; GByteArray is GLib's. */
 typedef struct {
 	uint8_t *data;
