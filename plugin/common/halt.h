@@ -1,13 +1,13 @@
 /*
  * A CPU's last instruction before it waits for an interrupt, and the guest's clock.
  *
- * When all CPUs wait, QEMU's main thread moves the clock on to the next timer, by what is left until
- * then. It takes a CPU to wait as soon as `hlt` has said so, a moment before the CPU's own thread
+ * When all CPUs wait, QEMU's main thread moves the clock on to the next timer, by the time that is
+ * left. For QEMU a CPU waits as soon as `hlt` has said so, a moment before the CPU's own thread
  * adds the instructions that it executed last to the clock. In that moment the main thread finds
  * the clock too early, and moves it too far. So before each such instruction the CPU is given work
- * to do once it has left the guest's code: a CPU with work left does not wait, and it does that work
- * after it has added its instructions. The plugin API has no such work of its own; that of adding a
- * callback, or of removing it again, is the cheapest that every version has.
+ * to do once it has left the guest's code: a CPU with work left does not wait, and it does that
+ * work after it has added its instructions. The plugin API has no such work of its own; that of
+ * adding a callback, or of removing it again, is the cheapest that every version has.
  *
  * Source: QEMU softmmu/icount.c, icount_start_warp_timer() (since 9.1 accel/tcg/icount-common.c);
  * softmmu/cpus.c, cpu_thread_is_idle(); accel/tcg/tcg-accel-ops-rr.c, rr_cpu_thread_fn();

@@ -1,6 +1,7 @@
 //! A folder of a test's own, a cache, and the processes that were started for it.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -47,6 +48,13 @@ impl Scene {
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         fs::write(self.path(name), bytes).unwrap();
         self.path(name)
+    }
+
+    /// Makes a file in the scene that can be executed.
+    pub fn executable(&self, name: &str, text: &str) -> String {
+        let file = self.write(name, text);
+        fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+        file.into_os_string().into_string().unwrap()
     }
 
     /// The command with `arguments`, in the scene's folder.

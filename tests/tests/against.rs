@@ -1,8 +1,5 @@
 //! `explain --against`: two paths of one kernel; and `compare --explain` as JSON.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-
 use pathmeter_e2e::{Run, Scene, built, debian, rows};
 use serde_json::Value;
 
@@ -155,9 +152,8 @@ fn an_explained_comparison_is_one_document() {
 #[test]
 fn what_cannot_be_explained_costs_nothing_of_the_comparison() {
     let scene = Scene::cold();
-    let qemu = scene.write("qemu", WITHOUT_PLUGINS);
-    fs::set_permissions(&qemu, Permissions::from_mode(0o755)).unwrap();
-    let run = compared(&scene, &["--json", "--perturb", "1", "--qemu", qemu.to_str().unwrap()]);
+    let qemu = scene.executable("qemu", WITHOUT_PLUGINS);
+    let run = compared(&scene, &["--json", "--perturb", "1", "--qemu", &qemu]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_valid(&document, "pathmeter.explained-comparison-1");

@@ -1,11 +1,13 @@
 //! The same kernel gives the same numbers, bit for bit, however busy the machine is.
 
 use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use pathmeter_e2e::{
-    NOT_ON_LINUX, Scene, assert_identical, debian, path, paths, rows, soak, with_status,
+    NOT_ON_LINUX, Scene, assert_identical, built, debian, path, paths, rows, soak, with_status,
 };
 use serde_json::Value;
 
@@ -61,6 +63,32 @@ fn several_measurements_at_once_agree() {
     for result in &results[1..] {
         assert_identical(result, &results[0]);
     }
+}
+
+/// QEMU's two threads at the moment in which they may disagree on the guest's clock, made long:
+/// the one that executes the guest is late after `hlt` (`tests/programs/late_halt.c`).
+#[test]
+fn a_clock_that_is_moved_on_right_after_a_halt_changes_no_sample() {
+    let scene = Scene::cold();
+    let shim = scene.path("late_halt.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs/late_halt.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"]).arg(&shim);
+    assert!(compiler.arg(source).arg("-ldl").status().unwrap().success());
+
+    let kernel = built("base");
+    let measured = |name: &str, qemu: &str| {
+        let only = "timer.expire,softirq.timer+idle,irq.softirq,wake.switch";
+        let arguments = ["measure", &kernel, "--qemu", qemu, "--only", only, "--no-cache"];
+        scene.run(&[&arguments[..], &["--json", "-o", name]].concat()).succeeded();
+        serde_json::from_slice(&std::fs::read(scene.path(name)).unwrap()).unwrap()
+    };
+    let qemu = "qemu-system-x86_64";
+    let text = format!("#!/bin/sh\nLD_PRELOAD={} exec {qemu} \"$@\"\n", shim.display());
+    let late = scene.executable("late-qemu", &text);
+    let (late, prompt): (Value, Value) =
+        (measured("late.json", &late), measured("prompt.json", qemu));
+    assert_identical(&late, &prompt);
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! `explain`: the functions that a path's instructions are in, on real kernels.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use pathmeter_e2e::{Scene, built, debian};
@@ -352,9 +351,7 @@ exec qemu-system-x86_64 "$@"
 #[test]
 fn a_qemu_without_plugins_still_measures() {
     let scene = Scene::cold();
-    let qemu = scene.write("qemu", WITHOUT_PLUGINS.as_bytes());
-    std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let qemu = qemu.to_str().unwrap();
+    let qemu = &scene.executable("qemu", WITHOUT_PLUGINS);
     let base = built("base");
     let run = scene.run(&["explain", "file.stat", &base, "--qemu", qemu, "--perturb", "1"]);
     assert_eq!(run.code, 3, "{}", run.stderr);

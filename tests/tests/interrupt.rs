@@ -1,7 +1,5 @@
 //! Ctrl-C and its kin, at any moment: nothing is left running, and nothing half-written.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -62,9 +60,8 @@ fn start_silent(scene: &Scene, pattern: &str, arguments: &[&str]) -> Running {
          exec qemu-system-x86_64 \"$@\"\n",
         asked.display()
     );
-    let silent = scene.write("silent-qemu", text);
-    fs::set_permissions(&silent, Permissions::from_mode(0o755)).unwrap();
-    let mut running = scene.start(&[arguments, &["--qemu", silent.to_str().unwrap()]].concat());
+    let silent = scene.executable("silent-qemu", &text);
+    let mut running = scene.start(&[arguments, &["--qemu", &silent]].concat());
     running.until("QEMU is asked", || asked.exists());
     running
 }

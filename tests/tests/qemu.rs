@@ -1,7 +1,5 @@
 //! QEMUs that aren't there, don't suit, or die.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use pathmeter_e2e::{Run, Scene, built, debian, pathmeter};
@@ -9,9 +7,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// Makes a program of the scene out of a shell script.
 fn script(scene: &Scene, name: &str, text: &str) -> String {
-    let file = scene.write(name, format!("#!/bin/sh\n{text}\n"));
-    fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
-    file.into_os_string().into_string().unwrap()
+    scene.executable(name, &format!("#!/bin/sh\n{text}\n"))
 }
 
 #[test]

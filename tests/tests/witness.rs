@@ -1,7 +1,5 @@
 //! A second interpreter: the same paths in Bochs.
 
-use std::os::unix::fs::PermissionsExt;
-
 use pathmeter_e2e::{Scene, built};
 
 use crate::programs::program;
@@ -64,10 +62,8 @@ fn a_difference_is_explained_by_the_instruction_that_makes_it() {
         rc=$(dirname \"$0\")/bochsrc\n\
         sed 's/simd=avx2/simd=sse4_2/; s/, avx_f16c=1, avx_fma=1//' \"$3\" >\"$rc\"\n\
         exec bochs -q -f \"$rc\"\n";
-    let bochs = scene.write("bochs", script);
-    std::fs::set_permissions(&bochs, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let ran =
-        scene.run(&["doctor", "--witness", &built("base"), "--bochs", bochs.to_str().unwrap()]);
+    let bochs = scene.executable("bochs", script);
+    let ran = scene.run(&["doctor", "--witness", &built("base"), "--bochs", &bochs]);
     let line = |begin: &str| {
         let line = ran.stdout.lines().find(|line| line.starts_with(begin)).unwrap_or_default();
         line.split_whitespace().collect::<Vec<_>>().join(" ")
