@@ -151,3 +151,63 @@ fn a_filter_is_installed_with_its_profiles_flags() {
     assert!(status(&usual).contains("Speculation_Store_Bypass:\tthread vulnerable"));
     assert!(status(&log).contains("Speculation_Store_Bypass:\tthread force mitigated"));
 }
+
+/// The median of `file.stat` under this condition.
+fn stat(scene: &Scene, under: &str) -> u64 {
+    let result = run(scene, &["measure", &debian("cloud"), "--cpu", "skylake", "--under", under]);
+    median(&result, "file.stat")
+}
+
+#[test]
+fn each_layer_of_landlock_costs_a_path_of_files_as_much() {
+    let scene = Scene::warm();
+    let [one, two, four] = ["landlock:1", "landlock:2", "landlock:4"].map(|it| stat(&scene, it));
+    let slope = scene.run(&[
+        "settings",
+        &debian("cloud"),
+        "--cpu",
+        "skylake",
+        "--perturb",
+        "2",
+        "--slope",
+        "landlock:{0,1,2,4}",
+        "--only",
+        "file.*",
+        "--json",
+    ]);
+    let slope = slope.json();
+    let rows = slope["paths"]["rows"].as_array().unwrap();
+    let open = rows.iter().find(|row| row["row"] == "file.open-close").unwrap();
+    assert!(open["pieces"][0]["per_unit"].as_i64().unwrap() > 0, "{open}");
+    // Linux asks no layer about a file's attributes.
+    assert_eq!((one, one), (two, four));
+}
+
+#[test]
+fn conditions_that_the_agent_makes_are_proved() {
+    let scene = Scene::warm();
+    for (under, shown) in [
+        ("landlock:3", "a process took 3 layers of Landlock's version "),
+        ("audit:2", "the kernel lists 2 audit rules, and enabled=1"),
+        ("cgroup:depth=3", "/proc/self/cgroup reads \"0::/measured/in/in\""),
+        ("sysfs:kernel/mm/ksm/pages_to_scan=200", "reads \"200\""),
+    ] {
+        let (state, text) = proof(&scene, under, &[]);
+        assert_eq!(state, "proved", "{under}: {text}");
+        assert!(text.contains(shown), "{under}: {text}");
+    }
+}
+
+#[test]
+fn files_below_sys_that_can_not_be_written_are_named() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    for (under, why) in [
+        ("sysfs:nosuch/file=1", "this kernel has no such file below /sys"),
+        ("sysfs:kernel/mm=1", "this is a folder"),
+        ("sysfs:kernel/fscaps=1", "this file of the kernel's can't be written to"),
+        ("sysfs:kernel/mm/ksm/run=x", "the kernel does not take this value (error 22)"),
+    ] {
+        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
+        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
+    }
+}

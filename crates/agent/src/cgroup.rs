@@ -1,22 +1,29 @@
-//! The control group that what is measured is in, if the condition has limits of one.
+//! The control group that what is measured is in, if the condition has limits of one, or says how
+//! deep it is: so many groups, each in the one before.
 //!
-//! It is this process that is moved there: all that it will start is in its group. The file system
-//! of groups is mounted only meanwhile, so a program of the user's sees none.
+//! Limits are of the outermost group, and so of all that is in it. It is this process that is moved
+//! to the innermost: all that it will start is in its group. The file system of groups is mounted
+//! only meanwhile, so a program of the user's sees none.
 
 use pathmeter_probes::sys::{self, CStr, errno, flag};
+use pathmeter_wire::condition::{DEPTH, MAX_DEPTH};
 
 use crate::file::{Held, contents, holds, words};
 use crate::path::Path;
 use crate::refusal::{Refusal, not_taken, refused, unknown};
 
-/// Where groups are mounted, and the group.
+/// Where groups are mounted.
 const PLACE: &[u8] = b"/cgroup\0";
-const GROUP: &[u8] = b"/cgroup/measured\0";
+/// The outermost group, and what further ones add to the path.
+const OUTERMOST: &[u8] = b"/cgroup/measured";
+static INNER: [[u8; 3]; MAX_DEPTH as usize] = [*b"/in"; MAX_DEPTH as usize];
 /// Longest list of a kernel's controllers.
 const MAX_CONTROLLERS: usize = 512;
 
-/// Gives the group this limit, and moves this process there.
-pub(crate) fn limit(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
+/// Gives the outermost of `depth` groups this limit, or makes them if the setting is their number;
+/// and moves this process to the innermost.
+#[inline(never)]
+pub(crate) fn set((file, value): (&[u8], &[u8]), depth: u32) -> Result<Held, Refusal> {
     let place = CStr::new(PLACE);
     let _ = sys::mkdir(place, 0o755);
     let kind = CStr::new(b"cgroup2\0");
@@ -24,19 +31,24 @@ pub(crate) fn limit(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
         errno::ENODEV => unknown("this kernel has no control groups of version 2"),
         error => refused(format_args!("control groups can't be mounted (error {error})")),
     })?;
-    let limited = limit_mounted(file, value);
+    let held = if file == DEPTH.as_bytes() {
+        nest_mounted(depth)
+    } else {
+        limit_mounted(file, value, depth)
+    };
     let _ = sys::unmount(place, flag::MNT_DETACH);
-    limited
+    held
 }
 
-fn limit_mounted(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
-    enable(file.split(|byte| *byte == b'.').next().unwrap_or_default())?;
-    // A second limit finds the group of the first one.
-    match sys::mkdir(CStr::new(GROUP), 0o755) {
-        Ok(_) | Err(errno::EEXIST) => {}
-        Err(error) => return Err(refused(format_args!("no group can be made (error {error})"))),
+#[inline(never)]
+fn limit_mounted(file: &[u8], value: &[u8], depth: u32) -> Result<Held, Refusal> {
+    let controller = file.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let mut list = [0; MAX_CONTROLLERS];
+    if !controllers(&mut list)?.any(|listed| listed == controller) {
+        return Err(unknown("this kernel has no such controller of control groups"));
     }
-    let path = Path::of(b"/cgroup/measured/", file.iter().copied());
+    enable(controller, depth)?;
+    let path = path(1, file);
     write(&path, value).map_err(|error| match error {
         errno::ENOENT => unknown("a control group of this kernel has no such file"),
         error => not_taken(error),
@@ -47,29 +59,79 @@ fn limit_mounted(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
         let all = words(held).count() >= words(value).count();
         all && both.all(|(asked, held)| amount(asked) == amount(held))
     })?;
-    let procs = Path::of(b"/cgroup/measured/cgroup.procs", core::iter::empty());
-    write(&procs, b"0")
-        .map_err(|error| refused(format_args!("no process can be moved there (error {error})")))?;
+    move_in(depth)?;
     Ok(held)
 }
 
-/// Has groups below the first one limit what this controller controls.
-fn enable(controller: &[u8]) -> Result<(), Refusal> {
+/// Makes the groups, with all controllers in each, and shows where this process is then.
+#[inline(never)]
+fn nest_mounted(depth: u32) -> Result<Held, Refusal> {
     let mut list = [0; MAX_CONTROLLERS];
-    let path = CStr::new(b"/cgroup/cgroup.controllers\0");
-    let length = contents(path, &mut list)
+    controllers(&mut list)?.try_for_each(|controller| enable(controller, depth))?;
+    make(depth)?;
+    move_in(depth)?;
+    let place = path(depth, b"");
+    let place = place.as_text().strip_prefix(b"/cgroup").unwrap_or_default();
+    let own = Path::joined(&[b"/proc/self/cgroup"]);
+    holds(&own, |held| words(held).any(|line| line.strip_prefix(b"0::") == Some(place)))
+}
+
+/// The controllers that the kernel lists.
+#[inline(never)]
+fn controllers(list: &mut [u8]) -> Result<impl Iterator<Item = &[u8]>, Refusal> {
+    let length = contents(CStr::new(b"/cgroup/cgroup.controllers\0"), list)
         .map_err(|error| refused(format_args!("no controllers are listed (error {error})")))?;
-    if !words(&list[..length]).any(|word| word == controller) {
-        return Err(unknown("this kernel has no such controller of control groups"));
-    }
-    let path = Path::of(b"/cgroup/cgroup.subtree_control", core::iter::empty());
+    Ok(words(&list[..length]))
+}
+
+/// Makes the groups that are not there yet.
+#[inline(never)]
+fn make(depth: u32) -> Result<(), Refusal> {
+    (1..=depth).try_for_each(|level| match sys::mkdir(path(level, b"").as_c(), 0o755) {
+        // A second limit finds the groups of the first one.
+        Ok(_) | Err(errno::EEXIST) => Ok(()),
+        Err(error) => Err(refused(format_args!("no group can be made (error {error})"))),
+    })
+}
+
+/// Makes the groups, each of which limits what this controller controls.
+#[inline(never)]
+fn enable(controller: &[u8], depth: u32) -> Result<(), Refusal> {
     let mut word = [0; MAX_CONTROLLERS + 1];
     word[0] = b'+';
     word[1..=controller.len()].copy_from_slice(controller);
-    write(&path, &word[..=controller.len()])
-        .map_err(|error| refused(format_args!("it can't be enabled (error {error})")))
+    for level in 0..depth {
+        make(level)?;
+        write(&path(level, b"cgroup.subtree_control"), &word[..=controller.len()]).map_err(
+            |error| {
+                let controller = core::str::from_utf8(controller).unwrap_or("?");
+                refused(format_args!(
+                    "the controller {controller} can't be enabled (error {error})"
+                ))
+            },
+        )?;
+    }
+    make(depth)
 }
 
+/// Moves this process to the innermost group.
+#[inline(never)]
+fn move_in(depth: u32) -> Result<(), Refusal> {
+    write(&path(depth, b"cgroup.procs"), b"0")
+        .map_err(|error| refused(format_args!("no process can be moved there (error {error})")))
+}
+
+/// The file of this name in the group that is so deep; the group without a name. What all groups
+/// are in has the depth 0.
+#[inline(never)]
+fn path(depth: u32, file: &[u8]) -> Path {
+    let outer = if depth == 0 { &OUTERMOST[..PLACE.len() - 1] } else { OUTERMOST };
+    let inner = INNER.get(1..depth as usize).unwrap_or_default().as_flattened();
+    let slash: &[u8] = if file.is_empty() { b"" } else { b"/" };
+    Path::joined(&[outer, inner, slash, file])
+}
+
+#[inline(never)]
 fn write(path: &Path, bytes: &[u8]) -> Result<(), i32> {
     let fd = sys::open(path.as_c(), flag::O_WRONLY, 0)?;
     let written = sys::write(fd, bytes);
@@ -78,6 +140,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), i32> {
 }
 
 /// A value, as a number where it is one: the kernel takes `64M`, and holds `67108864`.
+#[inline(never)]
 fn amount(word: &[u8]) -> Result<u64, &[u8]> {
     let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let shift = match &word[digits..] {
@@ -95,6 +158,15 @@ fn amount(word: &[u8]) -> Result<u64, &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_are_each_in_the_one_before() {
+        assert_eq!(path(0, b"a").as_text(), b"/cgroup/a");
+        assert_eq!(path(1, b"a").as_text(), b"/cgroup/measured/a");
+        assert_eq!(path(3, b"").as_text(), b"/cgroup/measured/in/in");
+        let longest = path(MAX_DEPTH, b"cgroup.subtree_control");
+        assert!(longest.as_text().ends_with(b"/cgroup.subtree_control"));
+    }
 
     #[test]
     fn an_amount_is_what_the_kernel_makes_of_it() {

@@ -1,5 +1,5 @@
 //! The condition that the guest is put under before it is measured: `/condition` in the initramfs
-//! has its settings, `/filter` the program of its system-call filter.
+//! has its settings, `/filter` what measured processes restrain themselves by.
 //!
 //! Whatever can't be had is reported to the host, by its place: a setting without effect must never
 //! be one that the kernel does not know. Then it is shown what the kernel's files say of them.
@@ -10,19 +10,22 @@ use pathmeter_probes::{
     text::Text,
 };
 use pathmeter_wire::{
-    condition::{self, MAX_CONDITION, Setting, SettingKind},
+    condition::{self, DEPTH, MAX_CONDITION, Setting, SettingKind},
     message::{Shown, Unmet, UnmetCause},
+    plan,
 };
 
 use crate::{
     arch::LOOKED_FOR,
-    cgroup,
+    audit, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
+    landlock,
     path::Path,
     port::Port,
     refusal::{Refusal, not_taken, refused, unknown},
-    shown,
+    restraint::Restraint,
+    shown, sysfs,
     trouble::Trouble,
 };
 
@@ -32,6 +35,7 @@ const MAX_WORDS: usize = 2048;
 const NO_MODULES: [&[u8]; 3] = [b"cgroup", b"lsm", b"sysctl"];
 
 /// Gives a sysctl this value, and reads it back where that can be done.
+#[inline(never)]
 fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     // As sysctl(8) has it: dots separate, unless there are slashes.
     let slashes = name.contains(&b'/');
@@ -48,21 +52,26 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
 }
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
+#[inline(never)]
 pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
     let mut text = [0; MAX_CONDITION + 1];
     let length = contents(CStr::new(b"/condition\0"), &mut text).map_err(|error| -> Trouble {
         Text::format(format_args!("/condition can't be read (error {error})"))
     })?;
-    let settings = condition::read(&text[..length])
-        .map_err(|error| -> Trouble { Text::format(format_args!("/condition: {error}")) })?;
+    let settings = || {
+        condition::read(&text[..length])
+            .map_err(|error| -> Trouble { Text::format(format_args!("/condition: {error}")) })
+    };
+    let is_depth = |it: &Setting<'_>| it.kind == SettingKind::Cgroup && it.name == DEPTH.as_bytes();
+    let depth = settings()?.find(is_depth).map_or(1, |setting| count(setting.value));
     let mut files = 0;
-    for (index, setting) in settings.enumerate() {
+    for (index, setting) in settings()?.enumerate() {
         if setting.kind == SettingKind::Show {
             shown::send(port, files, (setting.name, setting.value));
             files += 1;
             continue;
         }
-        match apply(setting) {
+        match apply(setting, depth) {
             Ok(None) => {}
             // Shown as it was read after it was written: reading it again would be one more change
             // of the guest.
@@ -79,19 +88,29 @@ pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
     Ok(true)
 }
 
-/// Sees to a setting; what a file holds that was written for it.
-fn apply(setting: Setting<'_>) -> Result<Option<Held>, Refusal> {
+/// A number of things, which the host has checked.
+fn count(value: &[u8]) -> u32 {
+    plan::number(value).unwrap_or(1)
+}
+
+/// Sees to a setting, with control groups so deep; what shows that it was made.
+#[inline(never)]
+fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
     match setting.kind {
         SettingKind::Boot => known(setting.name).map(|()| None),
         SettingKind::Sysctl => set(setting.name, setting.value).map(Some),
         SettingKind::Seccomp => try_filter().map(|()| None),
-        SettingKind::Cgroup => cgroup::limit(setting.name, setting.value).map(Some),
+        SettingKind::Cgroup => cgroup::set((setting.name, setting.value), depth).map(Some),
+        SettingKind::Sysfs => sysfs::set(setting.name, setting.value).map(Some),
+        SettingKind::Landlock => try_layers(count(setting.value) as u8).map(Some),
+        SettingKind::Audit => audit::add(count(setting.value)).map(Some),
         SettingKind::Show => Ok(None),
     }
 }
 
 /// Whether the kernel knows a word that it was given. Those that it does not know are arguments and
 /// variables of pid 1, but for parameters of modules, of which it says nothing.
+#[inline(never)]
 fn known(word: &[u8]) -> Result<(), Refusal> {
     let name = word.split(|byte| *byte == b'=').next().unwrap_or_default();
     if let Some(dot) = name.iter().position(|byte| *byte == b'.') {
@@ -112,6 +131,7 @@ fn known(word: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Whether a module of this name is built into the kernel.
+#[inline(never)]
 fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
     if NO_MODULES.contains(&module) {
         return Ok(());
@@ -129,22 +149,30 @@ fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
 
 /// Whether a process can be filtered, and lives long enough to end.
 fn try_filter() -> Result<(), Refusal> {
-    let filter = match Filter::read() {
+    let filter = match Restraint::read().map(|read| read.and_then(Restraint::filter)) {
         Ok(Some(filter)) => filter,
         Ok(None) => return Err(refused(format_args!("/filter is missing"))),
         Err(trouble) => return Err((UnmetCause::Refused, trouble)),
     };
-    let ended = task::in_child(|| {
-        filter.install().err().map_or(0, |error| usize::try_from(error).unwrap_or(usize::MAX))
-    });
+    tried(|| Filter::install(filter))?.map_err(|error| match error {
+        errno::ENOSYS => unknown("this kernel has no system-call filters"),
+        error => refused(format_args!("the kernel does not take the filter (error {error})")),
+    })
+}
+
+/// Whether a process can restrict itself by so many layers of Landlock; what shows it.
+fn try_layers(layers: u8) -> Result<Held, Refusal> {
+    tried(|| landlock::restrict(layers))?.map_err(landlock::refusal)?;
+    landlock::shown(layers)
+}
+
+/// What becomes of a process that does this to itself, and exits: the error number, if that fails.
+#[inline(never)]
+fn tried(what: impl Fn() -> Result<(), i32>) -> Result<Result<(), i32>, Refusal> {
+    let ended = task::in_child(|| what().err().map_or(0, |error| error as usize));
     match ended {
-        Ok((_, Ended::Exit(0))) => Ok(()),
-        Ok((_, Ended::Exit(error))) if error == errno::ENOSYS.cast_unsigned() => {
-            Err(unknown("this kernel has no system-call filters"))
-        }
-        Ok((_, Ended::Exit(error))) => {
-            Err(refused(format_args!("the kernel does not take the filter (error {error})")))
-        }
+        Ok((_, Ended::Exit(0))) => Ok(Ok(())),
+        Ok((_, Ended::Exit(error))) => Ok(Err(error.cast_signed())),
         Ok((_, Ended::Signal(signal))) => {
             Err(refused(format_args!("it kills a process that only exits (signal {signal})")))
         }

@@ -1,6 +1,9 @@
 //! Files of the kernel and of the initramfs, read as far as there is room for them.
 
-use pathmeter_probes::sys::{self, CStr, flag};
+use pathmeter_probes::{
+    sys::{self, CStr, flag},
+    text::Text,
+};
 use pathmeter_wire::condition::MAX_SHOWN_TEXT;
 
 use crate::path::Path;
@@ -9,7 +12,7 @@ use crate::refusal::{Refusal, refused};
 /// Longest value that is read back.
 const MAX_VALUE: usize = MAX_SHOWN_TEXT;
 
-/// What a file holds after it was written.
+/// What shows that a setting was made: of a file, what it holds after it was written.
 pub(crate) struct Held {
     text: [u8; MAX_VALUE],
     length: usize,
@@ -18,6 +21,15 @@ pub(crate) struct Held {
 }
 
 impl Held {
+    /// What is told of a setting that no file shows.
+    #[inline(never)]
+    pub(crate) fn told(what: core::fmt::Arguments<'_>) -> Self {
+        let what = Text::<MAX_VALUE>::format(what);
+        let mut held = Self { text: [0; MAX_VALUE], length: what.as_bytes().len(), error: 0 };
+        held.text[..held.length].copy_from_slice(what.as_bytes());
+        held
+    }
+
     pub(crate) fn text(&self) -> &[u8] {
         &self.text[..self.length]
     }
@@ -43,11 +55,12 @@ pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Hel
 }
 
 /// The words of a text, without the white space between them.
-pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
 /// Reads a file into `space` as far as it fits: the bytes read.
+#[inline(never)]
 pub(crate) fn contents(path: CStr<'_>, space: &mut [u8]) -> sys::Ret {
     let fd = sys::open(path, flag::O_RDONLY, 0)?;
     let mut length = 0;

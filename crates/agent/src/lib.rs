@@ -19,6 +19,7 @@
 
 mod agent;
 mod arch;
+mod audit;
 mod cgroup;
 mod command;
 mod condition;
@@ -28,6 +29,7 @@ mod facts;
 mod file;
 mod filter;
 mod guest;
+mod landlock;
 mod path;
 mod pause;
 mod plan;
@@ -35,6 +37,7 @@ mod port;
 #[cfg(feature = "program")]
 mod program;
 mod refusal;
+mod restraint;
 #[cfg(feature = "program")]
 mod root;
 mod shared;
@@ -42,6 +45,7 @@ mod shown;
 mod spent;
 mod start;
 mod symbols;
+mod sysfs;
 mod trouble;
 
 pub use agent::enter;

@@ -16,8 +16,27 @@ impl Path {
         Self(path)
     }
 
+    /// These parts one after the other.
+    #[inline(never)]
+    pub(crate) fn joined(parts: &[&[u8]]) -> Self {
+        let mut path = Self([0; MAX_PATH]);
+        let mut length = 0;
+        for part in parts {
+            let space = &mut path.0[length..MAX_PATH - 1];
+            let fits = part.len().min(space.len());
+            space[..fits].copy_from_slice(&part[..fits]);
+            length += fits;
+        }
+        path
+    }
+
     pub(crate) fn as_c(&self) -> CStr<'_> {
         CStr::new(&self.0)
+    }
+
+    /// Its bytes, without the NULs after them.
+    pub(crate) fn as_text(&self) -> &[u8] {
+        self.0.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
     /// Its bytes, with NULs after them.

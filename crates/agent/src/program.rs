@@ -21,10 +21,9 @@ use pathmeter_wire::{
 
 use crate::{
     arch::{marked_end, marked_execve},
-    condition,
-    filter::Filter,
-    guest, pause,
+    condition, guest, pause,
     port::Port,
+    restraint::Restraint,
     root::Roots,
     start,
     trouble::Trouble,
@@ -115,8 +114,8 @@ struct Launch {
     arguments: usize,
     /// An array of strings.
     environment: usize,
-    /// What its system calls pass through.
-    filter: Option<Filter>,
+    /// What it is restrained by.
+    restraint: Option<Restraint>,
     /// The clock, as the child read it.
     clock: u64,
     /// The error number, if the program could not be executed.
@@ -130,7 +129,7 @@ impl Launch {
             executable: job.executable.as_ptr() as usize,
             arguments: pointers(job.arguments)?,
             environment: pointers(job.environment)?,
-            filter: Filter::read()?,
+            restraint: Restraint::read()?,
             clock: 0,
             error: 0,
         })
@@ -261,7 +260,7 @@ fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
     place(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);
-    if let Some(Err(error)) = launch.filter.map(Filter::install) {
+    if let Some(Err(error)) = launch.restraint.map(Restraint::install) {
         launch.error = error;
         return;
     }

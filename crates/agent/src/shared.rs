@@ -13,28 +13,28 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::{filter::Filter, trouble::Trouble};
+use crate::{restraint::Restraint, trouble::Trouble};
 
 /// The memory.
 pub(crate) struct SharedReport {
     place: NonNull<ProbeReport>,
-    /// What each probe's system calls pass through.
-    filter: Option<Filter>,
+    /// What each probe's process is restrained by.
+    restraint: Option<Restraint>,
     /// By which the run differs from others.
     bits: u64,
 }
 
 impl SharedReport {
-    /// Maps it, for probes whose system calls pass through `filter`, and which differ by `bits`
+    /// Maps it, for probes whose processes are restrained by `restraint`, and which differ by `bits`
     /// from run to run.
-    pub(crate) fn new(filter: Option<Filter>, bits: u64) -> Result<Self, Trouble> {
+    pub(crate) fn new(restraint: Option<Restraint>, bits: u64) -> Result<Self, Trouble> {
         let address =
             sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {
                 Text::format(format_args!("no shared memory (error {error})"))
             })?;
         let place = NonNull::new(address as *mut ProbeReport);
         let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
-        Ok(Self { place, filter, bits })
+        Ok(Self { place, restraint, bits })
     }
 
     /// Runs the probe of the path with this index, which shall record so many samples, in a child
@@ -51,9 +51,9 @@ impl SharedReport {
         // SAFETY: page-aligned memory of that size, mapped for good, any bytes of which are a
         // ProbeReport; no probe's process has it now, and the reference ends with the statement.
         unsafe { self.place.as_mut() }.reset(samples, own as u32, self.bits);
-        let (place, filter) = (self.place, self.filter);
+        let (place, restraint) = (self.place, self.restraint);
         let mappings = sys::mapped();
-        let (child, ended) = task::in_child(|| fill(place, (index, probe), filter, limit))?;
+        let (child, ended) = task::in_child(|| fill(place, (index, probe), restraint, limit))?;
         end_group(child);
         // SAFETY: what the probe mapped was its own, and it has ended.
         unsafe { sys::unmap_since(mappings) };
@@ -85,14 +85,14 @@ fn end_group(leader: usize) {
     }
 }
 
-/// Exit code of a probe's process that could not be filtered, though pid 1 tried that before.
-const UNFILTERED: usize = 103;
+/// Exit code of a probe's process that could not be restrained, though pid 1 tried that before.
+const UNRESTRAINED: usize = 103;
 
 /// The life of a probe's process; its exit code.
 fn fill(
     mut place: NonNull<ProbeReport>,
     (index, probe): (usize, Probe),
-    filter: Option<Filter>,
+    restraint: Option<Restraint>,
     limit: usize,
 ) -> usize {
     // SAFETY: the waiting process, whose memory this one shares, has no reference to the report
@@ -100,8 +100,8 @@ fn fill(
     let report = unsafe { place.as_mut() };
     let _ = sys::setpgid(0, 0);
     let _ = sys::alarm(limit);
-    if filter.is_some_and(|filter| filter.install().is_err()) {
-        return UNFILTERED;
+    if restraint.is_some_and(|restraint| restraint.install().is_err()) {
+        return UNRESTRAINED;
     }
     clock::mark_path(index);
     let outcome = probe(report);

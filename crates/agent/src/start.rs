@@ -15,7 +15,7 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    command, filter::Filter, guest, port::Port, shared::SharedReport, spent::Spent,
+    command, guest, port::Port, restraint::Restraint, shared::SharedReport, spent::Spent,
     trouble::Trouble,
 };
 
@@ -96,7 +96,7 @@ pub(crate) fn execute_plan(
     // A probe shares this process's memory. Until 5.15 Linux kills all processes that share the
     // memory of one that a signal kills, unless that may not be dumped.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
-    let mut shared = SharedReport::new(Filter::read()?, guest::scramble(u64::from(start)))?;
+    let mut shared = SharedReport::new(Restraint::read()?, guest::scramble(u64::from(start)))?;
     shift_phase(start);
     let limit = match plan.suite() {
         Suite::Exact => LIMIT,

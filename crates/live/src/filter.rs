@@ -6,7 +6,7 @@ use pathmeter_probes::sys::{self, flag, nr};
 const MOST: usize = 4096;
 /// Bytes of an instruction.
 const INSTRUCTION: usize = 8;
-/// Bytes before the instructions, as the agent's file has them (`wire`'s `FilterFlags`): the flags,
+/// Bytes before the instructions, as the agent's file has them (`wire`'s `Restraint`): the flags,
 /// then whether a kernel that does not know these takes the filter without.
 const HEADER: usize = 8;
 

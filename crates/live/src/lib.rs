@@ -41,6 +41,10 @@ mod line;
 mod partner;
 #[cfg(any(test, feature = "batch"))]
 mod paths;
+/// What a probe's process is restrained by: here by a filter alone.
+mod restraint {
+    pub(crate) use crate::filter::Filter as Restraint;
+}
 #[path = "../../agent/src/shared.rs"]
 mod shared;
 #[cfg(any(test, feature = "batch"))]

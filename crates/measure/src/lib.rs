@@ -32,6 +32,7 @@ pub mod seccomp;
 pub mod selection;
 pub mod selftest;
 pub mod session;
+pub mod slope;
 pub mod subject;
 pub mod threads;
 pub mod under;

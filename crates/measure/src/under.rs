@@ -1,6 +1,6 @@
 //! What `--under` names: a kernel's condition, and the CPU of its guest if that is part of it.
 
-use pathmeter_vm::{Condition, Cpu, NAMES, Settings};
+use pathmeter_vm::{Condition, Cpu, NAMES, SettingKind, Settings};
 
 use crate::meant::close_to;
 use crate::seccomp;
@@ -44,7 +44,8 @@ impl Under {
 
 /// What the first of these words may have been meant to be, if it begins with no kind of setting.
 fn meant(words: &[&str]) -> String {
-    let kinds = ["boot", "sysctl", "cgroup", "seccomp", "cpu"];
+    let kinds: Vec<&str> =
+        SettingKind::SET.iter().map(|kind| kind.name()).chain([&CPU[..CPU.len() - 1]]).collect();
     let mut settings = words.iter().filter_map(|word| word.split_once(':'));
     let unknown = settings.find(|(kind, _)| !kinds.contains(kind));
     let Some((kind, rest)) = unknown else {
@@ -59,7 +60,11 @@ fn meant(words: &[&str]) -> String {
 /// A setting that was given without its kind, with the kind that its name suggests.
 fn with_kind(word: &str) -> String {
     let name = word.split('=').next().unwrap_or_default();
-    let kind = if word.contains('=') && name.contains('.') { "sysctl" } else { "boot" };
+    let kind = match word {
+        word if word.contains('=') && name.contains('/') => "sysfs",
+        word if word.contains('=') && name.contains('.') => "sysctl",
+        _ => "boot",
+    };
     format!("{kind}:{word}")
 }
 
@@ -102,6 +107,8 @@ mod tests {
             ("sysctrl:a=1", "sysctl:a=1"),
             ("mitigations=off", "boot:mitigations=off"),
             ("vm.swappiness=1", "sysctl:vm.swappiness=1"),
+            ("landlok:4", "landlock:4"),
+            ("kernel/mm/ksm/run=1", "sysfs:kernel/mm/ksm/run=1"),
         ] {
             let told = Under::parse(wrong).unwrap_err();
             assert!(told.ends_with(&format!("; did you mean {right}?")), "{told}");

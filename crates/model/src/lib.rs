@@ -44,6 +44,7 @@ mod row_costs;
 mod row_name;
 mod schema;
 mod settings;
+mod slope;
 mod tail;
 mod text;
 mod time_comparison;
@@ -99,13 +100,14 @@ pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{
     blame_schema, boots_schema, comparison_schema, history_schema, joined_schema, result_schema,
-    settings_schema, time_comparison_schema, times_schema,
+    settings_schema, slope_schema, time_comparison_schema, times_schema,
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet,
 };
+pub use slope::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
 pub use text::{clean, clean_lines, is_obeyed};
 pub use time_comparison::{
     TIME_MARGIN, TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict,

@@ -5,7 +5,7 @@
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Boots, Checked, Comparison, History, Joined, Measurement, SettingsResult,
+    Blame, Boots, Checked, Comparison, History, Joined, Measurement, SettingsResult, SlopeResult,
     TimeComparison, Times,
 };
 
@@ -32,6 +32,11 @@ pub fn blame_schema() -> Schema {
 /// The schema of a kernel's settings, published as `docs/schemas/pathmeter.settings-1.json`.
 pub fn settings_schema() -> Schema {
     schema_of::<SettingsResult>()
+}
+
+/// The schema of a slope, published as `docs/schemas/pathmeter.slope-1.json`.
+pub fn slope_schema() -> Schema {
+    schema_of::<SlopeResult>()
 }
 
 /// The schema of times, published as `docs/schemas/pathmeter.times-1.json`.

@@ -10,7 +10,8 @@ use std::path::Path;
 use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, blame_schema, boots_schema, compare, comparison_schema, history_schema,
-    joined_schema, result_schema, settings_schema, time_comparison_schema, times_schema,
+    joined_schema, result_schema, settings_schema, slope_schema, time_comparison_schema,
+    times_schema,
 };
 use schemars::Schema;
 use serde_json::{Value, json};
@@ -51,6 +52,11 @@ fn the_schema_of_a_comparison_is_published() {
 fn the_schemas_of_a_history_are_published() {
     assert_published(&history_schema(), "pathmeter.history-1.json");
     assert_published(&blame_schema(), "pathmeter.blame-1.json");
+}
+
+#[test]
+fn the_schema_of_a_slope_is_published() {
+    assert_published(&slope_schema(), "pathmeter.slope-1.json");
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod rows;
 mod settings;
 mod settings_rows;
 mod shades;
+mod slope;
 mod style;
 mod table;
 mod times;
@@ -57,6 +58,7 @@ pub use paths::{PathRow, paths_table};
 pub use rows::Rows;
 pub use settings::settings_tables;
 pub use settings_rows::SettingsRows;
+pub use slope::slope_table;
 pub use style::Style;
 pub use times::{time_comparison_table, times_table};
 pub use witness::{

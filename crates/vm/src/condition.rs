@@ -1,13 +1,14 @@
-//! The condition that a kernel is measured under: words of its command line, sysctls, a filter of
-//! system calls, limits of a control group. As a user writes it, as the agent reads it, and what
-//! the kernel made of it.
+//! The condition that a kernel is measured under: words of its command line, sysctls and files below
+//! `/sys`, a filter of system calls, layers of Landlock, audit rules, control groups. As a user
+//! writes it, as the agent reads it, and what the kernel made of it.
 
 pub(crate) mod proof;
 
 use std::fmt;
 
 use pathmeter_wire::condition::{
-    self, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_FILTER, MAX_SHOWN, SettingKind,
+    self, DEPTH, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_DEPTH, MAX_FILTER, MAX_LAYERS,
+    MAX_RULES, MAX_SHOWN, Restraint, SettingKind,
 };
 use pathmeter_wire::message::UnmetCause as Reported;
 
@@ -18,6 +19,8 @@ use crate::console::Tail;
 
 /// Longest words of a condition for the command line together, in bytes.
 const MAX_WORDS: usize = 1024;
+/// Longest path below `/sys`, in bytes: the agent takes no longer one.
+const MAX_SYSFS: usize = 240;
 /// Begins words that a kernel takes and that mean nothing, on purpose: with them its data is laid
 /// out otherwise. Nothing is asked of them.
 pub const WITHOUT_MEANING: &str = "printk.pathmeter";
@@ -44,11 +47,22 @@ pub enum Setting {
     Seccomp(Filter),
     /// A file of the control group that what is measured is in.
     Cgroup {
-        /// Its name, such as `memory.max`.
+        /// Its name, such as `memory.max`; `depth` is the number of groups, each in the one before.
         name: String,
         /// Its value, as the kernel takes it.
         value: String,
     },
+    /// A file below `/sys`.
+    Sysfs {
+        /// Its path there.
+        path: String,
+        /// Its value.
+        value: String,
+    },
+    /// So many layers of Landlock that allow all, which measured processes restrict themselves by.
+    Landlock(u8),
+    /// So many audit rules that match nothing.
+    Audit(u32),
 }
 
 /// A filter of system calls.
@@ -63,10 +77,17 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The file in which the agent finds it, and a program on a live host.
+    /// The file in which a program on a live host finds it.
     pub fn file(&self) -> Vec<u8> {
-        [&self.flags.to_bytes()[..], &self.program].concat()
+        restraint(0, Some(self))
     }
+}
+
+/// The file in which the agent finds by what measured processes restrain themselves.
+fn restraint(layers: u8, filter: Option<&Filter>) -> Vec<u8> {
+    let flags = filter.map_or(FilterFlags { flags: 0, may_lack: false }, |filter| filter.flags);
+    let head = Restraint { flags, layers }.to_bytes();
+    [&head[..], filter.map_or(&[], |filter| &filter.program)].concat()
 }
 
 /// Why a text is no condition.
@@ -74,8 +95,9 @@ impl Filter {
 pub enum ConditionError {
     /// The setting begins with none of the known kinds.
     #[error(
-        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, cgroup:FILE=VALUE, seccomp:FILE (or \
-         docker, podman) or cpu:CPU; several are separated by spaces, and `default` is none"
+        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
+         cgroup:depth=N, seccomp:FILE (or docker, podman), landlock:N, audit:N or cpu:CPU; several \
+         are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -93,6 +115,24 @@ pub enum ConditionError {
     /// A file of a control group is not named as those with limits are.
     #[error("{0}: a limit is written cgroup:CONTROLLER.FILE=VALUE, such as cgroup:memory.max=64M")]
     Cgroup(String),
+    /// A path leads out of `/sys`, or names no file.
+    #[error(
+        "{0}: a file is written sysfs:PATH=VALUE, its path below /sys without `..`, such as \
+         sysfs:kernel/mm/transparent_hugepage/enabled=always"
+    )]
+    Sysfs(String),
+    /// It is no number of control groups.
+    #[error("{0}: cgroup:depth=N makes 1 to {MAX_DEPTH} groups, each in the one before")]
+    Depth(String),
+    /// It is no number of layers.
+    #[error("{0}: landlock:N has 1 to {MAX_LAYERS} layers, as many as Linux takes")]
+    Landlock(String),
+    /// It is no number of rules.
+    #[error(
+        "{0}: audit:N adds 1 to {MAX_RULES} rules that match nothing (boot:audit=1 enables audit \
+         without one)"
+    )]
+    Audit(String),
     /// The same thing is set twice.
     #[error("{0} and {1} set the same")]
     Twice(String, String),
@@ -188,20 +228,22 @@ impl Condition {
     pub(crate) fn file(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let reads = self.reads();
-        // The agent reads what it has written in any case.
+        // What it has made the agent shows in any case.
         let held = self.0.iter().filter(|setting| setting.is_written()).count();
-        let shown = reads[held..].iter().map(|(path, part)| condition::Setting {
-            kind: SettingKind::Show,
-            name: path.as_bytes(),
-            value: part.as_bytes(),
+        let shown = reads[held..].iter().map(|(path, part)| (SettingKind::Show, &**path, *part));
+        let made: Vec<_> = self.0.iter().map(|it| (it.kind(), it.as_read())).collect();
+        let made = made.iter().map(|(kind, (name, value))| (*kind, *name, &**value));
+        let settings = made.chain(shown).map(|(kind, name, value)| condition::Setting {
+            kind,
+            name: name.as_bytes(),
+            value: value.as_bytes(),
         });
-        let settings = self.0.iter().map(Setting::as_read).chain(shown);
         condition::write(settings, |piece| text.extend(piece));
         text
     }
 
     /// The files that show whether its settings took effect, and what of them is read; each once.
-    /// Those that the agent writes come first.
+    /// What the agent shows as soon as it has made a setting comes first.
     pub(crate) fn reads(&self) -> Vec<(String, &'static str)> {
         let mut reads: Vec<(String, &'static str)> = Vec::new();
         let (written, others): (Vec<_>, Vec<_>) =
@@ -257,12 +299,18 @@ impl Condition {
         })
     }
 
-    /// The file of its filter.
-    pub(crate) fn filter(&self) -> Option<Vec<u8>> {
-        self.0.iter().find_map(|setting| match setting {
-            Setting::Seccomp(filter) => Some(filter.file()),
+    /// The file of what measured processes restrain themselves by.
+    pub(crate) fn restraint(&self) -> Option<Vec<u8>> {
+        let filter = self.0.iter().find_map(|setting| match setting {
+            Setting::Seccomp(filter) => Some(filter),
             _ => None,
-        })
+        });
+        let layers = self.0.iter().find_map(|setting| match setting {
+            Setting::Landlock(layers) => Some(*layers),
+            _ => None,
+        });
+        let is_restrained = filter.is_some() || layers.is_some();
+        is_restrained.then(|| restraint(layers.unwrap_or(0), filter))
     }
 
     /// What the kernel printed about a word whose value it does not take, with the word.
@@ -327,7 +375,7 @@ impl Setting {
         word: &str,
         filter: &impl Fn(&str) -> Result<Filter, String>,
     ) -> Result<Self, ConditionError> {
-        let kinds = SettingKind::SET.into_iter();
+        let kinds = SettingKind::SET.iter().copied();
         let found = word.split_once(':').and_then(|(name, rest)| {
             kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
         });
@@ -339,6 +387,13 @@ impl Setting {
             SettingKind::Boot => boot(rest),
             SettingKind::Sysctl => sysctl(rest),
             SettingKind::Cgroup => cgroup(rest),
+            SettingKind::Sysfs => sysfs(rest),
+            SettingKind::Landlock => number(rest, MAX_LAYERS.into())
+                .and_then(|layers| layers.try_into().ok().map(Self::Landlock))
+                .ok_or_else(|| ConditionError::Landlock(word.to_owned())),
+            SettingKind::Audit => number(rest, MAX_RULES)
+                .map(Self::Audit)
+                .ok_or_else(|| ConditionError::Audit(word.to_owned())),
             SettingKind::Show => Err(ConditionError::Unknown(word.to_owned())),
             SettingKind::Seccomp => {
                 let filter = filter(rest).map_err(ConditionError::Profile)?;
@@ -360,21 +415,40 @@ impl Setting {
             Self::Sysctl { name, .. } => {
                 vec![Question::held(sysctl_path(name))]
             }
+            Self::Cgroup { name, .. } if name == DEPTH => {
+                vec![Question::held("/proc/self/cgroup".to_owned())]
+            }
             Self::Cgroup { name, .. } => vec![Question::held(format!("/cgroup/measured/{name}"))],
+            Self::Sysfs { path, .. } => vec![Question::held(format!("/sys/{path}"))],
+            Self::Landlock(_) | Self::Audit(_) => vec![Question::told(self.kind())],
             Self::Seccomp(_) => Vec::new(),
         }
     }
 
-    /// Whether the agent writes it, to a file of its own.
+    /// Whether the agent shows it as soon as it has made it.
     fn is_written(&self) -> bool {
-        matches!(self, Self::Sysctl { .. } | Self::Cgroup { .. })
+        !matches!(self, Self::Boot(_) | Self::Seccomp(_))
+    }
+
+    fn kind(&self) -> SettingKind {
+        match self {
+            Self::Boot(_) => SettingKind::Boot,
+            Self::Sysctl { .. } => SettingKind::Sysctl,
+            Self::Seccomp(_) => SettingKind::Seccomp,
+            Self::Cgroup { .. } => SettingKind::Cgroup,
+            Self::Sysfs { .. } => SettingKind::Sysfs,
+            Self::Landlock(_) => SettingKind::Landlock,
+            Self::Audit(_) => SettingKind::Audit,
+        }
     }
 
     fn value(&self) -> &str {
         match self {
             Self::Boot(word) => word.split_once('=').map_or("", |(_, value)| value),
-            Self::Sysctl { value, .. } | Self::Cgroup { value, .. } => value,
-            Self::Seccomp(_) => "",
+            Self::Sysctl { value, .. } | Self::Cgroup { value, .. } | Self::Sysfs { value, .. } => {
+                value
+            }
+            Self::Seccomp(_) | Self::Landlock(_) | Self::Audit(_) => "",
         }
     }
 
@@ -386,20 +460,25 @@ impl Setting {
                 sysctl_path(name) == sysctl_path(other)
             }
             (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
-            (Self::Seccomp(_), Self::Seccomp(_)) => true,
+            (Self::Sysfs { path, .. }, Self::Sysfs { path: other, .. }) => path == other,
+            (Self::Seccomp(_), Self::Seccomp(_))
+            | (Self::Landlock(_), Self::Landlock(_))
+            | (Self::Audit(_), Self::Audit(_)) => true,
             _ => false,
         }
     }
 
-    fn as_read(&self) -> condition::Setting<'_> {
-        let (kind, name, value) = match self {
-            Self::Boot(word) => (SettingKind::Boot, word.as_str(), ""),
-            Self::Sysctl { name, value } => (SettingKind::Sysctl, name.as_str(), value.as_str()),
-            Self::Cgroup { name, value } => (SettingKind::Cgroup, name.as_str(), value.as_str()),
+    /// Its name and value, as the agent reads them.
+    fn as_read(&self) -> (&str, String) {
+        match self {
+            Self::Boot(word) => (word, String::new()),
+            Self::Sysctl { name, value } | Self::Cgroup { name, value } => (name, value.clone()),
+            Self::Sysfs { path, value } => (path, value.clone()),
+            Self::Landlock(layers) => ("", layers.to_string()),
+            Self::Audit(rules) => ("", rules.to_string()),
             // Its program is in a file of its own.
-            Self::Seccomp(_) => (SettingKind::Seccomp, "", ""),
-        };
-        condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }
+            Self::Seccomp(_) => ("", String::new()),
+        }
     }
 }
 
@@ -410,6 +489,9 @@ impl fmt::Display for Setting {
             Self::Sysctl { name, value } => write!(f, "sysctl:{name}={value}"),
             Self::Seccomp(filter) => write!(f, "seccomp:{}", filter.name),
             Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
+            Self::Sysfs { path, value } => write!(f, "sysfs:{path}={value}"),
+            Self::Landlock(layers) => write!(f, "landlock:{layers}"),
+            Self::Audit(rules) => write!(f, "audit:{rules}"),
         }
     }
 }
@@ -471,11 +553,34 @@ fn sysctl(text: &str) -> Result<Setting, ConditionError> {
     Ok(Setting::Sysctl { name: name.to_owned(), value: value.to_owned() })
 }
 
+/// A path below `/sys`, which may be given with it.
+fn sysfs(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Sysfs(format!("sysfs:{text}"));
+    let (path, value) = text.split_once('=').ok_or_else(wrong)?;
+    let path = path.strip_prefix("/sys/").unwrap_or(path);
+    let is_part = |part: &str| !["", ".", ".."].contains(&part);
+    if value.is_empty() || path.len() > MAX_SYSFS || !path.split('/').all(is_part) {
+        return Err(wrong());
+    }
+    Ok(Setting::Sysfs { path: path.to_owned(), value: value.to_owned() })
+}
+
+/// A number of things, 1 to `most`.
+fn number(text: &str, most: u32) -> Option<u32> {
+    let is_number = text.chars().all(|c| c.is_ascii_digit());
+    text.parse().ok().filter(|number| is_number && (1..=most).contains(number))
+}
+
 /// A comma stands for a space of the value, as in `cpu.max=50000,100000`: settings are separated by
 /// spaces.
 fn cgroup(text: &str) -> Result<Setting, ConditionError> {
     let wrong = || ConditionError::Cgroup(format!("cgroup:{text}"));
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    if name == DEPTH {
+        let depth = number(value, MAX_DEPTH).map(|depth| depth.to_string());
+        let depth = depth.ok_or_else(|| ConditionError::Depth(format!("cgroup:{text}")))?;
+        return Ok(Setting::Cgroup { name: name.to_owned(), value: depth });
+    }
     let (controller, file) = name.split_once('.').ok_or_else(wrong)?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     // Files of the group itself, such as cgroup.procs, belong to the agent.

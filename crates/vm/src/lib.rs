@@ -41,7 +41,7 @@ pub use error::VmError;
 pub use machine::facts::Facts;
 pub use machine::initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, Firmware, Settings};
-pub use pathmeter_wire::condition::FilterFlags;
+pub use pathmeter_wire::condition::{FilterFlags, SettingKind};
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use qemu::error::{AskError, QemuError};

@@ -8,12 +8,14 @@
 //! ```
 //!
 //! After the settings come the files that show whether they took effect, which the agent sends
-//! parts of: of each its path, and what a line must hold to be sent. What a sysctl or a limit holds
-//! once it was written is shown before them, in the order of the settings.
+//! parts of: of each its path, and what a line must hold to be sent. What shows that the agent made
+//! a setting is shown before them, in the order of the settings: of a file that was written, what it
+//! holds then.
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
-//! whether it knew it. A system-call filter is in the file `/filter`: [`FilterFlags`], then its
-//! program as the kernel takes it, up to [`MAX_FILTER`] instructions of eight bytes.
+//! whether it knew it. By what each measured process restrains itself is in the file `/filter`:
+//! [`Restraint`], then the program of the system-call filter as the kernel takes it, up to
+//! [`MAX_FILTER`] instructions of eight bytes, none without a filter.
 
 /// Longest file, in bytes.
 pub const MAX_CONDITION: usize = 8192;
@@ -25,8 +27,16 @@ pub const MAX_SHOWN_TEXT: usize = 512;
 pub const MAX_FILTER: usize = 4096;
 /// Bytes of an instruction of a filter.
 pub const FILTER_INSTRUCTION: usize = 8;
+/// Most layers of Landlock; Linux takes no more (`LANDLOCK_MAX_NUM_LAYERS`).
+pub const MAX_LAYERS: u8 = 16;
+/// Most audit rules.
+pub const MAX_RULES: u32 = 1000;
+/// Most control groups, each in the one before.
+pub const MAX_DEPTH: u32 = 32;
+/// What stands in place of a file for the number of these groups.
+pub const DEPTH: &str = "depth";
 
-/// With which flags seccomp(2) installs a filter: the first eight bytes of its file.
+/// With which flags seccomp(2) installs a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilterFlags {
     /// The flags, as the kernel takes them.
@@ -35,20 +45,30 @@ pub struct FilterFlags {
     pub may_lack: bool,
 }
 
-impl FilterFlags {
+/// What a measured process does to itself before all else: the first eight bytes of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restraint {
+    /// How the filter is installed, if there is one.
+    pub flags: FilterFlags,
+    /// Layers of Landlock.
+    pub layers: u8,
+}
+
+impl Restraint {
     /// Bytes of it.
     pub const BYTES: usize = 8;
 
     /// As it stands in the file.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
-        let [a, b, c, d] = self.flags.to_le_bytes();
-        [a, b, c, d, u8::from(self.may_lack), 0, 0, 0]
+        let [a, b, c, d] = self.flags.flags.to_le_bytes();
+        [a, b, c, d, u8::from(self.flags.may_lack), self.layers, 0, 0]
     }
 
     /// As it was written.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        let [a, b, c, d, may_lack, ..] = bytes;
-        Self { flags: u32::from_le_bytes([a, b, c, d]), may_lack: may_lack != 0 }
+        let [a, b, c, d, may_lack, layers, ..] = bytes;
+        let flags = u32::from_le_bytes([a, b, c, d]);
+        Self { flags: FilterFlags { flags, may_lack: may_lack != 0 }, layers }
     }
 }
 
@@ -64,17 +84,32 @@ pub enum SettingKind {
     Sysctl,
     /// A filter of system calls.
     Seccomp,
-    /// A file of the control group that what is measured is in.
+    /// A file of the control group that what is measured is in, or how deep that group is.
     Cgroup,
+    /// A file below `/sys`.
+    Sysfs,
+    /// Layers of Landlock.
+    Landlock,
+    /// Audit rules.
+    Audit,
     /// Nothing is set: lines of a file are shown.
     Show,
 }
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 5] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup, Self::Show];
+    const ALL: [Self; 8] = [
+        Self::Boot,
+        Self::Sysctl,
+        Self::Seccomp,
+        Self::Cgroup,
+        Self::Sysfs,
+        Self::Landlock,
+        Self::Audit,
+        Self::Show,
+    ];
     /// Those that a user sets.
-    pub const SET: [Self; 4] = [Self::Boot, Self::Sysctl, Self::Seccomp, Self::Cgroup];
+    pub const SET: &[Self] = Self::ALL.split_last().unwrap().1;
 
     /// Its name, which stands before the colon of a setting.
     pub const fn name(self) -> &'static str {
@@ -83,6 +118,9 @@ impl SettingKind {
             Self::Sysctl => "sysctl",
             Self::Seccomp => "seccomp",
             Self::Cgroup => "cgroup",
+            Self::Sysfs => "sysfs",
+            Self::Landlock => "landlock",
+            Self::Audit => "audit",
             Self::Show => "show",
         }
     }
@@ -196,10 +234,10 @@ mod tests {
     }
 
     #[test]
-    fn a_filters_flags_are_read_back() {
-        for (flags, may_lack) in [(0, false), (4, true), (u32::MAX, true)] {
-            let written = FilterFlags { flags, may_lack };
-            assert_eq!(FilterFlags::from_bytes(written.to_bytes()), written);
+    fn a_restraint_is_read_back() {
+        for (flags, may_lack, layers) in [(0, false, 16), (4, true, 0), (u32::MAX, true, 1)] {
+            let written = Restraint { flags: FilterFlags { flags, may_lack }, layers };
+            assert_eq!(Restraint::from_bytes(written.to_bytes()), written);
         }
     }
 

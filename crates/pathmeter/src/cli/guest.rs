@@ -55,11 +55,13 @@ pub(crate) struct GuestArgs {
     pub(crate) append: String,
     /// What the kernel is measured under: settings, separated by spaces, or `default`
     ///
-    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, cpu:CPU as --cpu
-    /// takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M, or seccomp:FILE for
-    /// an OCI profile that filters the system calls of what is measured; seccomp:docker and
-    /// seccomp:podman are bundled. What this kernel does not know is an error. `compare`, `explain`
-    /// and `run` take two, for one kernel: the first is BASE's (docs/guide/settings.md).
+    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, sysfs:PATH=VALUE,
+    /// cpu:CPU as --cpu takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M,
+    /// cgroup:depth=N for so many groups, each in the one before, seccomp:FILE for an OCI profile
+    /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
+    /// bundled), landlock:N for so many layers of Landlock, or audit:N for so many audit rules that
+    /// match nothing. What this kernel does not know is an error. `compare`, `explain` and `run`
+    /// take two, for one kernel: the first is BASE's (docs/guide/settings.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick

@@ -7,6 +7,7 @@ use clap::{Args, ValueHint};
 
 use super::{DocumentArgs, FormatArgs, GuestArgs, OnlyArg, PackingArgs};
 use pathmeter_gate::{EventGate, USUAL};
+use pathmeter_measure::slope::Slope;
 
 const SETTINGS_EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what differs, by how much, \
@@ -20,7 +21,9 @@ Examples:
   pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
   pathmeter settings bzImage --cpu icelake --explain  the functions that the changes are in
   pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too
-  pathmeter settings bzImage --set hardening --check --budget budget.toml";
+  pathmeter settings bzImage --set hardening --check --budget budget.toml
+  pathmeter settings bzImage --slope 'landlock:{0,1,2,4,8}'
+                                                      what each further layer costs";
 
 /// Arguments of `settings`.
 #[derive(Debug, Args)]
@@ -36,6 +39,16 @@ pub(crate) struct SettingsArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) set: Vec<String>,
+    /// One setting with numbers in braces, such as 'landlock:{0,1,2,4}', in place of a set: what
+    /// each further layer, rule or group costs every path, and where that bends
+    ///
+    /// The numbers ascend, and 0 is the kernel without the setting. The document is
+    /// pathmeter.slope/1.
+    #[arg(
+        long, value_name = "SETTING", value_parser = Slope::parse,
+        conflicts_with_all = ["set", "explain", "check", "budget", "format", "write"]
+    )]
+    pub(crate) slope: Option<Slope>,
     /// Name the function that the largest change of each setting is in, and the causes of all its
     /// changes; takes longer
     #[arg(long)]
@@ -60,7 +73,7 @@ pub(crate) struct SettingsArgs {
     /// Which paths are looked at.
     #[command(flatten)]
     pub(crate) only: OnlyArg,
-    /// Name the settings that this guest can't show, and why it can't
+    /// Name the settings that this guest can't show, and why it can't; of a slope, show all rows
     #[arg(long)]
     pub(crate) all: bool,
     /// Where the document goes.

@@ -279,6 +279,18 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 let why = "it would change the whole machine, and not the measured processes alone";
                 return Err(refused(&format!("sysctl:{name}"), why));
             }
+            Setting::Sysfs { path, .. } => {
+                let why = "it would change the whole machine, and not the measured processes alone";
+                return Err(refused(&format!("sysfs:{path}"), why));
+            }
+            Setting::Audit(_) => {
+                let why = "rules of audit are the whole machine's";
+                return Err(refused(&setting.to_string(), why));
+            }
+            Setting::Landlock(_) => {
+                let why = "layers of Landlock are not taken on live hosts yet";
+                return Err(refused(&setting.to_string(), why));
+            }
             Setting::Cgroup { name, .. } => {
                 let why = "limits of control groups are not set on live hosts yet";
                 return Err(refused(&format!("cgroup:{name}"), why));

@@ -4,6 +4,7 @@ mod gate;
 mod program_cost;
 mod results;
 mod set;
+mod slope;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +16,7 @@ use pathmeter_model::{
     Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
     SettingsSchema, SettingsSet, SideInfo,
 };
-use pathmeter_report::{Format, Rows, SettingsRows};
+use pathmeter_report::{Format, Rows, SettingsRows, slope_table};
 use pathmeter_trace::Explain;
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 
@@ -53,6 +54,7 @@ const ANOTHER_LAYOUT: &str =
 /// Measures the kernel under each setting, and puts out what they cost.
 pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_two_conditions()?;
+    slope::refuse_several_cpus(args)?;
     subject::refuse_results([&args.kernel])?;
     let sets = args.set.iter().map(|name| Set::open(name)).collect::<Result<Vec<_>, _>>()?;
     let gates = SettingGates::of(args, screen)?;
@@ -80,6 +82,13 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         gates: gates.as_ref(),
         selection: &selection,
     };
+    let shown = if args.all { Rows::All } else { Rows::Folded };
+    if let Some(slope) = &args.slope {
+        let result = under(&images[0].clone().unpacked_once()).slope(slope, &board)?;
+        let table = |result: &_, style| slope_table(result, shown, style);
+        places.deliver(&result, table, |_| String::new(), screen)?;
+        return Ok(Exit::Done);
+    }
     let settings: usize = sets.iter().map(|set| in_order(set).count()).sum();
     let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
     let results = images.iter().map(|image| {
@@ -89,7 +98,6 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let rows = SettingsRows::of(results.all());
     let text =
         |format: Format| rows.as_ref().map_or_else(String::new, |it| format.render(it.judged()));
-    let shown = if args.all { Rows::All } else { Rows::Folded };
     places.deliver(&results, |results, style| results.tables(shown, style), text, screen)?;
     if !places.shows_tables() {
         // The tables have it.

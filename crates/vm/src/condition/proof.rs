@@ -1,14 +1,14 @@
 //! Whether the kernel took a setting: what its own files show of it.
 //!
-//! The agent writes sysctls and limits and reads them back; what a word of the command line did is
-//! read where the table has it. What a kernel ignored is an error that names what it has instead;
+//! The agent writes files and reads them back, and tells what it made otherwise; what a word of the
+//! command line did is read where the table has it. What a kernel ignored is an error that names what it has instead;
 //! what no file shows is unproved, and stays so in the document.
 
 mod table;
 #[cfg(test)]
 mod tests;
 
-use pathmeter_wire::condition::MAX_SHOWN_TEXT;
+use pathmeter_wire::condition::{MAX_SHOWN_TEXT, SettingKind};
 use serde::{Deserialize, Serialize};
 
 use self::table::ROWS;
@@ -74,6 +74,8 @@ enum Test {
     Letter,
     /// The agent compared it when it wrote it.
     Held,
+    /// The agent tells it, and no file does.
+    Told,
 }
 
 /// What shows a word of the command line with some of its values.
@@ -143,6 +145,11 @@ impl Question {
         Self { path, part, test, help: None, listing: None, memory_mib: 0 }
     }
 
+    /// What the agent tells of a setting of this kind.
+    pub(crate) fn told(kind: SettingKind) -> Self {
+        Self { test: Test::Told, ..Self::held(kind.name().to_owned()) }
+    }
+
     /// The files that show this word of the command line.
     pub(crate) fn of_word(word: &str) -> Vec<Self> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -195,6 +202,7 @@ impl Question {
             "" if !self.part.is_empty() => {
                 format!("{} has no line with {:?}", shown_as(&self.path), self.part)
             }
+            text if matches!(self.test, Test::Told) => text.to_owned(),
             text => format!("{} reads {}", shown_as(&self.path), shown_text(text)),
         };
         match self.test.holds(value, text) {
@@ -274,7 +282,7 @@ impl Test {
             Self::Not(word) => list().all(|it| it != word).into(),
             Self::Listed => list().any(|it| it == value).into(),
             Self::Modules => modules(value, text).into(),
-            Self::Exists | Self::Held => Held::Yes,
+            Self::Exists | Self::Held | Self::Told => Held::Yes,
             Self::Letter => (text == "1").into(),
         })
     }

@@ -46,7 +46,7 @@ fn a_filter_is_told_by_its_flags_and_program_and_not_by_its_name() {
     let other = parse("seccomp:b.json").unwrap();
     assert_eq!(one.fingerprint(), same.fingerprint());
     assert_ne!(one.fingerprint(), other.fingerprint());
-    assert_eq!(one.filter().unwrap().len(), 16);
+    assert_eq!(one.restraint().unwrap().len(), 16);
     assert_ne!(parse("seccomp:log").unwrap().fingerprint(), one.fingerprint());
     assert_eq!(parse("seccomp:none").unwrap_err().to_string(), "none: no such file");
     assert!(matches!(parse("seccomp:cut"), Err(ConditionError::Filter(_))));
@@ -75,6 +75,60 @@ fn what_is_no_setting_is_named() {
     for text in ["boot:\"maxcpus=0\"", "boot:\"a", "boot:maxcpus=\"0\"", "boot:a=\"b"] {
         assert!(matches!(parse(text), Err(ConditionError::Quoted(_))), "{text}");
     }
+}
+
+#[test]
+fn numbers_of_things_and_files_below_sys_are_settings() {
+    let text = "landlock:16 audit:1000 cgroup:depth=32 sysfs:kernel/mm/ksm/run=1 sysfs:a/b=c=d";
+    let condition = parse(text).unwrap();
+    assert_eq!(condition.to_string(), text);
+    assert_eq!(parse("sysfs:/sys/a/b=1").unwrap(), parse("sysfs:a/b=1").unwrap());
+    assert_eq!(parse("landlock:04").unwrap(), parse("landlock:4").unwrap());
+    let file = condition.file();
+    let settings: Vec<_> = condition::read(&file).unwrap().collect();
+    let read = |at: usize| (settings[at].kind, settings[at].name, settings[at].value);
+    assert_eq!(settings.len(), 5, "each is shown as soon as it is made");
+    assert_eq!(read(0), (SettingKind::Landlock, &b""[..], &b"16"[..]));
+    assert_eq!(read(2), (SettingKind::Cgroup, &b"depth"[..], &b"32"[..]));
+    assert_eq!(read(4), (SettingKind::Sysfs, &b"a/b"[..], &b"c=d"[..]));
+    assert_eq!(condition.reads().len(), 5);
+}
+
+#[test]
+fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
+    let restraint = |text: &str| parse(text).unwrap().restraint();
+    assert_eq!(restraint("landlock:3"), Some(vec![0, 0, 0, 0, 0, 3, 0, 0]));
+    let both = restraint("landlock:3 seccomp:a").unwrap();
+    assert_eq!(both[..8], [4, 0, 0, 0, 0, 3, 0, 0]);
+    assert_eq!(both.len(), 16);
+    assert_eq!(restraint("audit:1"), None);
+}
+
+#[test]
+fn what_the_agent_tells_of_a_setting_proves_it() {
+    let condition = parse("landlock:2").unwrap();
+    let read = Read::new(("landlock", ""), 0, b"a process took 2 layers");
+    let proofs = condition.proofs(&[read], 128).unwrap();
+    assert_eq!(proofs[0].state, ProofState::Proved);
+    assert_eq!(proofs[0].shown, "a process took 2 layers");
+}
+
+#[test]
+fn numbers_of_things_have_bounds() {
+    for text in ["landlock:0", "landlock:17", "landlock:x", "landlock:", "landlock:+1"] {
+        assert_eq!(parse(text), Err(ConditionError::Landlock(text.to_owned())), "{text}");
+    }
+    for text in ["audit:0", "audit:-1", "audit:1001", "audit:99999999999"] {
+        assert_eq!(parse(text), Err(ConditionError::Audit(text.to_owned())), "{text}");
+    }
+    for text in ["cgroup:depth=0", "cgroup:depth=33", "cgroup:depth=x", "cgroup:depth="] {
+        assert_eq!(parse(text), Err(ConditionError::Depth(text.to_owned())), "{text}");
+    }
+    for text in ["sysfs:a", "sysfs:a=", "sysfs:../proc/x=1", "sysfs:a//b=1", "sysfs:/etc/=1"] {
+        assert_eq!(parse(text), Err(ConditionError::Sysfs(text.to_owned())), "{text}");
+    }
+    assert!(parse("landlock:1 landlock:2").is_err() && parse("audit:1 audit:1").is_err());
+    assert!(parse("sysfs:a/b=1 sysfs:/sys/a/b=2").is_err());
 }
 
 #[test]

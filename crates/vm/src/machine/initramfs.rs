@@ -78,7 +78,7 @@ impl Initramfs {
     /// Packs agent, plan and condition.
     pub fn new(plan: &Plan, condition: &Condition) -> Self {
         let plan = plan.to_string();
-        let (settings, filter) = (condition.file(), condition.filter());
+        let (settings, restraint) = (condition.file(), condition.restraint());
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
@@ -87,7 +87,7 @@ impl Initramfs {
             Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() },
         ];
         let entries = folders.into_iter().chain([console]).chain(files);
-        let entries: Vec<_> = entries.chain(under(&settings, filter.as_deref())).collect();
+        let entries: Vec<_> = entries.chain(under(&settings, restraint.as_deref())).collect();
         Self(cpio::archive(&entries))
     }
 
@@ -101,7 +101,7 @@ impl Initramfs {
         job: &Job<'_>,
         condition: &Condition,
     ) -> Self {
-        let (settings, filter) = (condition.file(), condition.filter());
+        let (settings, restraint) = (condition.file(), condition.restraint());
         let job = job.bytes(files);
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
@@ -109,7 +109,7 @@ impl Initramfs {
         let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
         let job = Entry::File { name: "program", mode: 0o644, data: &job };
         let entries = folders.into_iter().chain([console, agent]).chain(modules.iter().copied());
-        let entries = entries.chain(under(&settings, filter.as_deref())).chain([job]);
+        let entries = entries.chain(under(&settings, restraint.as_deref())).chain([job]);
         Self(cpio::archive(&entries.collect::<Vec<_>>()))
     }
 
@@ -119,11 +119,11 @@ impl Initramfs {
     }
 }
 
-/// The files of a condition, with these settings and this filter.
-fn under<'a>(settings: &'a [u8], filter: Option<&'a [u8]>) -> impl Iterator<Item = Entry<'a>> {
+/// The files of a condition, with these settings and this restraint of measured processes.
+fn under<'a>(settings: &'a [u8], restraint: Option<&'a [u8]>) -> impl Iterator<Item = Entry<'a>> {
     let file = |name, data| Entry::File { name, mode: 0o644, data };
-    let filter = filter.map(|filter| file("filter", filter));
-    [file("condition", settings)].into_iter().chain(filter)
+    let restraint = restraint.map(|restraint| file("filter", restraint));
+    [file("condition", settings)].into_iter().chain(restraint)
 }
 
 #[cfg(test)]

@@ -99,5 +99,8 @@ pub const IO_URING_ENTER: usize = 426;
 pub const PIDFD_OPEN: usize = 434;
 pub const CLOSE_RANGE: usize = 436;
 pub const OPENAT2: usize = 437;
+pub const LANDLOCK_CREATE_RULESET: usize = 444;
+pub const LANDLOCK_ADD_RULE: usize = 445;
+pub const LANDLOCK_RESTRICT_SELF: usize = 446;
 /// The lab kernel's own (`lab/uapi/lab.h`), the same for 64-bit and 32-bit programs.
 pub const LAB: usize = 500;

@@ -1,0 +1,56 @@
+//! `pathmeter settings --slope`: what a kernel costs by the number of a setting.
+
+use pathmeter_model::{Measurement, SideInfo, SlopeResult, SlopeRows, SlopeSchema};
+use pathmeter_vm::Condition;
+
+use super::{Under, two_at_a_time};
+use crate::cli::SettingsArgs;
+use crate::screen::progress::Board;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::slope::Slope;
+
+/// Refuses what a slope has no use for.
+pub(super) fn refuse_several_cpus(args: &SettingsArgs) -> Result<(), Failure> {
+    if args.slope.is_none() || args.guest.cpu.len() < 2 {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: "--slope with several --cpu: a slope is of one".to_owned(),
+        help: "measure it on each in turn".to_owned(),
+    })
+}
+
+/// What was measured under one number.
+type Step = (Measurement, Option<Measurement>);
+
+impl Under<'_> {
+    /// The functions of all rows that differ under any of the numbers.
+    pub(super) fn slope(&self, slope: &Slope, board: &Board) -> Result<SlopeResult, Failure> {
+        let against = self.against(board)?;
+        let steps = two_at_a_time(&slope.steps, |(_, condition)| self.step(condition, board))?;
+        let numbers: Vec<u64> = slope.steps.iter().map(|(number, _)| *number).collect();
+        let each = || numbers.iter().copied().zip(&steps);
+        let paths: Vec<_> = each().map(|(number, (paths, _))| (number, paths)).collect();
+        let programs = each().filter_map(|(number, (_, run))| Some((number, run.as_ref()?)));
+        let programs: Vec<_> = programs.collect();
+        let base = against.paths.base();
+        Ok(SlopeResult {
+            schema: SlopeSchema::V1,
+            base: SideInfo::from(base),
+            configuration: base.configuration.clone(),
+            setting: slope.text.clone(),
+            unit: slope.unit.to_owned(),
+            paths: SlopeRows::of_paths(&against.paths, &paths, |path| self.selection.holds(path)),
+            program: self.program.map(|program| program.packed.command().to_vec()),
+            program_rows: against.program.map(|base| SlopeRows::of_program(&base, &programs)),
+            numbers,
+        })
+    }
+
+    fn step(&self, condition: &Condition, board: &Board) -> Result<Step, Failure> {
+        let image = self.image_with(condition)?;
+        let paths = self.measure(&image, board)?;
+        let program = self.program.map(|program| program.run(&image)).transpose()?;
+        Ok((paths, program))
+    }
+}
