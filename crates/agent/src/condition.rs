@@ -20,12 +20,12 @@ use crate::{
     audit, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
-    landlock,
+    landlock, nft,
     path::Path,
     port::Port,
     refusal::{Refusal, not_taken, refused, unknown},
     restraint::Restraint,
-    shown, sysfs,
+    shown, sysfs, tracing,
     trouble::Trouble,
 };
 
@@ -104,6 +104,10 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Sysfs => sysfs::set(setting.name, setting.value).map(Some),
         SettingKind::Landlock => try_layers(count(setting.value) as u8).map(Some),
         SettingKind::Audit => audit::add(count(setting.value)).map(Some),
+        SettingKind::Nft => nft::add(count(setting.value)).map(Some),
+        SettingKind::Tracepoint => tracing::tracepoint(setting.name).map(Some),
+        SettingKind::Kprobe => tracing::kprobe(setting.name).map(Some),
+        SettingKind::Ftrace => tracing::function(setting.name).map(Some),
         SettingKind::Show => Ok(None),
     }
 }

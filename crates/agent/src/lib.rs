@@ -30,6 +30,8 @@ mod file;
 mod filter;
 mod guest;
 mod landlock;
+mod netlink;
+mod nft;
 mod path;
 mod pause;
 mod plan;
@@ -46,6 +48,7 @@ mod spent;
 mod start;
 mod symbols;
 mod sysfs;
+mod tracing;
 mod trouble;
 
 pub use agent::enter;

@@ -6,8 +6,13 @@ use crate::under::Under;
 
 /// Settings whose numbers are of things that a kernel without them has none of, and what one is
 /// called.
-const COUNTED: [(&str, &str); 3] =
-    [("landlock:", "layer"), ("audit:", "rule"), ("cgroup:depth=", "group")];
+const COUNTED: [(&str, &str); 5] = [
+    ("landlock:", "layer"),
+    ("audit:", "rule"),
+    ("nft:", "rule"),
+    ("seccomp:", "instruction"),
+    ("cgroup:depth=", "group"),
+];
 /// Most numbers: each is a kernel to boot.
 const MOST: usize = 64;
 

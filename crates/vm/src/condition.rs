@@ -63,6 +63,14 @@ pub enum Setting {
     Landlock(u8),
     /// So many audit rules that match nothing.
     Audit(u32),
+    /// So many rules of nftables that match no packet.
+    Nft(u32),
+    /// A tracepoint that is on, `GROUP:EVENT`.
+    Tracepoint(String),
+    /// A probe at the entry of this function.
+    Kprobe(String),
+    /// The calls of this function are traced.
+    Ftrace(String),
 }
 
 /// A filter of system calls.
@@ -96,8 +104,9 @@ pub enum ConditionError {
     /// The setting begins with none of the known kinds.
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
-         cgroup:depth=N, seccomp:FILE (or docker, podman), landlock:N, audit:N or cpu:CPU; several \
-         are separated by spaces, and `default` is none"
+         cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
+         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION or cpu:CPU; several are separated \
+         by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -133,6 +142,17 @@ pub enum ConditionError {
          without one)"
     )]
     Audit(String),
+    /// It is no number of rules.
+    #[error("{0}: nft:N adds 1 to {MAX_RULES} rules that match no packet")]
+    Nft(String),
+    /// It names no tracepoint.
+    #[error(
+        "{0}: a tracepoint is written tracepoint:GROUP:EVENT, as in tracepoint:sched:sched_switch"
+    )]
+    Tracepoint(String),
+    /// It names no function.
+    #[error("{0}: a function is written as the kernel's symbol table has it, without an offset")]
+    Function(String),
     /// The same thing is set twice.
     #[error("{0} and {1} set the same")]
     Twice(String, String),
@@ -394,6 +414,18 @@ impl Setting {
             SettingKind::Audit => number(rest, MAX_RULES)
                 .map(Self::Audit)
                 .ok_or_else(|| ConditionError::Audit(word.to_owned())),
+            SettingKind::Nft => number(rest, MAX_RULES)
+                .map(Self::Nft)
+                .ok_or_else(|| ConditionError::Nft(word.to_owned())),
+            SettingKind::Tracepoint => tracepoint(rest)
+                .map(Self::Tracepoint)
+                .ok_or_else(|| ConditionError::Tracepoint(word.to_owned())),
+            SettingKind::Kprobe | SettingKind::Ftrace => {
+                let name = function(rest);
+                let name = name.ok_or_else(|| ConditionError::Function(word.to_owned()))?;
+                let is_probe = kind == SettingKind::Kprobe;
+                Ok(if is_probe { Self::Kprobe(name) } else { Self::Ftrace(name) })
+            }
             SettingKind::Show => Err(ConditionError::Unknown(word.to_owned())),
             SettingKind::Seccomp => {
                 let filter = filter(rest).map_err(ConditionError::Profile)?;
@@ -420,7 +452,12 @@ impl Setting {
             }
             Self::Cgroup { name, .. } => vec![Question::held(format!("/cgroup/measured/{name}"))],
             Self::Sysfs { path, .. } => vec![Question::held(format!("/sys/{path}"))],
-            Self::Landlock(_) | Self::Audit(_) => vec![Question::told(self.kind())],
+            Self::Landlock(_)
+            | Self::Audit(_)
+            | Self::Nft(_)
+            | Self::Tracepoint(_)
+            | Self::Kprobe(_)
+            | Self::Ftrace(_) => vec![Question::told(self.to_string())],
             Self::Seccomp(_) => Vec::new(),
         }
     }
@@ -439,6 +476,10 @@ impl Setting {
             Self::Sysfs { .. } => SettingKind::Sysfs,
             Self::Landlock(_) => SettingKind::Landlock,
             Self::Audit(_) => SettingKind::Audit,
+            Self::Nft(_) => SettingKind::Nft,
+            Self::Tracepoint(_) => SettingKind::Tracepoint,
+            Self::Kprobe(_) => SettingKind::Kprobe,
+            Self::Ftrace(_) => SettingKind::Ftrace,
         }
     }
 
@@ -448,7 +489,7 @@ impl Setting {
             Self::Sysctl { value, .. } | Self::Cgroup { value, .. } | Self::Sysfs { value, .. } => {
                 value
             }
-            Self::Seccomp(_) | Self::Landlock(_) | Self::Audit(_) => "",
+            _ => "",
         }
     }
 
@@ -463,7 +504,11 @@ impl Setting {
             (Self::Sysfs { path, .. }, Self::Sysfs { path: other, .. }) => path == other,
             (Self::Seccomp(_), Self::Seccomp(_))
             | (Self::Landlock(_), Self::Landlock(_))
-            | (Self::Audit(_), Self::Audit(_)) => true,
+            | (Self::Audit(_), Self::Audit(_))
+            | (Self::Nft(_), Self::Nft(_)) => true,
+            (Self::Tracepoint(one), Self::Tracepoint(other))
+            | (Self::Kprobe(one), Self::Kprobe(other))
+            | (Self::Ftrace(one), Self::Ftrace(other)) => one == other,
             _ => false,
         }
     }
@@ -475,7 +520,10 @@ impl Setting {
             Self::Sysctl { name, value } | Self::Cgroup { name, value } => (name, value.clone()),
             Self::Sysfs { path, value } => (path, value.clone()),
             Self::Landlock(layers) => ("", layers.to_string()),
-            Self::Audit(rules) => ("", rules.to_string()),
+            Self::Audit(rules) | Self::Nft(rules) => ("", rules.to_string()),
+            Self::Tracepoint(name) | Self::Kprobe(name) | Self::Ftrace(name) => {
+                (name, String::new())
+            }
             // Its program is in a file of its own.
             Self::Seccomp(_) => ("", String::new()),
         }
@@ -491,7 +539,10 @@ impl fmt::Display for Setting {
             Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
             Self::Sysfs { path, value } => write!(f, "sysfs:{path}={value}"),
             Self::Landlock(layers) => write!(f, "landlock:{layers}"),
-            Self::Audit(rules) => write!(f, "audit:{rules}"),
+            Self::Audit(rules) | Self::Nft(rules) => write!(f, "{}:{rules}", self.kind().name()),
+            Self::Tracepoint(name) | Self::Kprobe(name) | Self::Ftrace(name) => {
+                write!(f, "{}:{name}", self.kind().name())
+            }
         }
     }
 }
@@ -563,6 +614,24 @@ fn sysfs(text: &str) -> Result<Setting, ConditionError> {
         return Err(wrong());
     }
     Ok(Setting::Sysfs { path: path.to_owned(), value: value.to_owned() })
+}
+
+/// Most bytes of the name of a function or a tracepoint (Linux `KSYM_NAME_LEN`, less what a path
+/// in the agent has around it).
+const MAX_NAME: usize = 200;
+
+/// The name of a function, as the kernel's symbol table has it.
+fn function(text: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    let fits = !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(is_name);
+    fits.then(|| text.to_owned())
+}
+
+/// The name of a tracepoint, with its group.
+fn tracepoint(text: &str) -> Option<String> {
+    let (group, event) = text.split_once(':')?;
+    let is_name = |name: &str| function(name).is_some() && !name.starts_with('.');
+    (is_name(group) && is_name(event) && text.len() <= MAX_NAME).then(|| text.to_owned())
 }
 
 /// A number of things, 1 to `most`.

@@ -29,7 +29,7 @@ pub const MAX_FILTER: usize = 4096;
 pub const FILTER_INSTRUCTION: usize = 8;
 /// Most layers of Landlock; Linux takes no more (`LANDLOCK_MAX_NUM_LAYERS`).
 pub const MAX_LAYERS: u8 = 16;
-/// Most audit rules.
+/// Most rules of audit, and of nftables.
 pub const MAX_RULES: u32 = 1000;
 /// Most control groups, each in the one before.
 pub const MAX_DEPTH: u32 = 32;
@@ -92,13 +92,21 @@ pub enum SettingKind {
     Landlock,
     /// Audit rules.
     Audit,
+    /// Rules of nftables.
+    Nft,
+    /// A tracepoint that is on.
+    Tracepoint,
+    /// A probe at a function's entry.
+    Kprobe,
+    /// A function whose calls are traced.
+    Ftrace,
     /// Nothing is set: lines of a file are shown.
     Show,
 }
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 12] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -106,6 +114,10 @@ impl SettingKind {
         Self::Sysfs,
         Self::Landlock,
         Self::Audit,
+        Self::Nft,
+        Self::Tracepoint,
+        Self::Kprobe,
+        Self::Ftrace,
         Self::Show,
     ];
     /// Those that a user sets.
@@ -121,6 +133,10 @@ impl SettingKind {
             Self::Sysfs => "sysfs",
             Self::Landlock => "landlock",
             Self::Audit => "audit",
+            Self::Nft => "nft",
+            Self::Tracepoint => "tracepoint",
+            Self::Kprobe => "kprobe",
+            Self::Ftrace => "ftrace",
             Self::Show => "show",
         }
     }

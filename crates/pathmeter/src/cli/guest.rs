@@ -59,8 +59,10 @@ pub(crate) struct GuestArgs {
     /// cpu:CPU as --cpu takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M,
     /// cgroup:depth=N for so many groups, each in the one before, seccomp:FILE for an OCI profile
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
-    /// bundled), landlock:N for so many layers of Landlock, or audit:N for so many audit rules that
-    /// match nothing. What this kernel does not know is an error. `compare`, `explain` and `run`
+    /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of Landlock,
+    /// audit:N and nft:N for so many rules that match nothing, tracepoint:GROUP:EVENT,
+    /// kprobe:FUNCTION or ftrace:FUNCTION for what is traced. What this kernel does not know is an
+    /// error. `compare`, `explain` and `run`
     /// take two, for one kernel: the first is BASE's (docs/guide/settings.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,

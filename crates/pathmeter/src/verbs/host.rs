@@ -283,8 +283,12 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 let why = "it would change the whole machine, and not the measured processes alone";
                 return Err(refused(&format!("sysfs:{path}"), why));
             }
-            Setting::Audit(_) => {
-                let why = "rules of audit are the whole machine's";
+            Setting::Audit(_)
+            | Setting::Nft(_)
+            | Setting::Tracepoint(_)
+            | Setting::Kprobe(_)
+            | Setting::Ftrace(_) => {
+                let why = "it would be the whole machine's, and not the measured processes' alone";
                 return Err(refused(&setting.to_string(), why));
             }
             Setting::Landlock(_) => {

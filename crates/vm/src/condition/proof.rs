@@ -8,7 +8,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use pathmeter_wire::condition::{MAX_SHOWN_TEXT, SettingKind};
+use pathmeter_wire::condition::MAX_SHOWN_TEXT;
 use serde::{Deserialize, Serialize};
 
 use self::table::ROWS;
@@ -145,9 +145,9 @@ impl Question {
         Self { path, part, test, help: None, listing: None, memory_mib: 0 }
     }
 
-    /// What the agent tells of a setting of this kind.
-    pub(crate) fn told(kind: SettingKind) -> Self {
-        Self { test: Test::Told, ..Self::held(kind.name().to_owned()) }
+    /// What the agent tells of this setting.
+    pub(crate) fn told(setting: String) -> Self {
+        Self { test: Test::Told, ..Self::held(setting) }
     }
 
     /// The files that show this word of the command line.
