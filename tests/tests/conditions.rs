@@ -191,6 +191,9 @@ fn conditions_that_the_agent_makes_are_proved() {
         ("audit:2", "the kernel lists 2 audit rules, and enabled=1"),
         ("cgroup:depth=3", "/proc/self/cgroup reads \"0::/measured/in/in\""),
         ("sysfs:kernel/mm/ksm/pages_to_scan=200", "reads \"200\""),
+        ("tracepoint:raw_syscalls:sys_enter", "the tracepoint's file enable reads 1"),
+        ("kprobe:vfs_read", "the kprobe's file enable reads 1"),
+        ("ftrace:vfs_read", "the tracer is function, and its filter has this one"),
     ] {
         let (state, text) = proof(&scene, under, &[]);
         assert_eq!(state, "proved", "{under}: {text}");
@@ -206,6 +209,42 @@ fn files_below_sys_that_can_not_be_written_are_named() {
         ("sysfs:kernel/mm=1", "this is a folder"),
         ("sysfs:kernel/fscaps=1", "this file of the kernel's can't be written to"),
         ("sysfs:kernel/mm/ksm/run=x", "the kernel does not take this value (error 22)"),
+    ] {
+        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
+        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
+    }
+}
+
+#[test]
+fn what_is_traced_costs_the_paths_that_pass_it_and_no_other() {
+    let scene = Scene::warm();
+    let kernel = debian("cloud");
+    let measured = |under: &str| {
+        let only = "syscall.getppid,file.read-zero";
+        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
+        let result = run(&scene, &arguments);
+        ["syscall.getppid", "file.read-zero"].map(|path| median(&result, path))
+    };
+    let [call, read] = measured("default");
+    let [entered, read_entered] = measured("tracepoint:raw_syscalls:sys_enter");
+    assert!(entered > call + 100, "{call} and {entered}");
+    assert_eq!(read_entered - read, entered - call, "each path has one system call");
+    for under in ["kprobe:vfs_read", "ftrace:vfs_read"] {
+        let [other, probed] = measured(under);
+        assert_eq!(other, call, "{under}");
+        assert!(probed > read + 100, "{under}: {read} and {probed}");
+    }
+}
+
+#[test]
+fn what_the_kernel_can_not_trace_is_named() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    for (under, why) in [
+        ("tracepoint:nosuch:event", "this kernel has no such tracepoint"),
+        ("kprobe:nosuch", "this kernel has no such function, or it is inlined"),
+        ("kprobe:do_int3", "this function can't have a kprobe"),
+        ("ftrace:nosuch", "this kernel has no such function that can be traced"),
+        ("nft:1", "this kernel has no nftables built in"),
     ] {
         let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
         failed.assert_unmeasured(&[&format!("{under}: {why}")]);

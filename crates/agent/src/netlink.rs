@@ -89,6 +89,13 @@ impl Message {
     }
 }
 
+#[cfg(test)]
+impl Message {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+}
+
 /// A socket to one of the kernel's families of messages.
 pub(crate) struct Socket(pub(crate) usize);
 

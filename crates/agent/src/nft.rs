@@ -140,3 +140,24 @@ fn listed(socket: &Socket) -> Result<u32, Refusal> {
         refused(format_args!("the kernel does not list its rules (error {error})"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_compares_the_source_and_drops() {
+        let mut message = Message::default();
+        message.begin(NEW_RULE, APPEND, |it| rule(it, 1));
+        let bytes = message.bytes();
+        assert_eq!(bytes.len(), u32::from_le_bytes(*bytes.first_chunk().unwrap()) as usize);
+        assert_eq!(bytes[4..8], [6, 10, 1, 8]);
+        // The family, then the attribute with the table's name.
+        assert_eq!(bytes[16..24], [2, 0, 0, 0, 14, 0, 1, 0]);
+        let at = |text: &[u8]| bytes.windows(text.len()).position(|part| part == text).unwrap();
+        let [payload, cmp, immediate] = [&b"payload\0"[..], b"cmp\0", b"immediate\0"].map(at);
+        assert!(payload < cmp && cmp < immediate);
+        assert!(at(&[240, 0, 0, 2]) > cmp);
+        assert!(bytes.len() * AT_ONCE as usize + 40 <= 4096, "a batch fits into a message");
+    }
+}

@@ -163,3 +163,14 @@ fn a_file_of_any_text_is_a_program_or_a_message() {
     }
     assert!(made > 20, "{made} of them are profiles");
 }
+
+#[test]
+fn a_number_is_a_filter_of_so_many_instructions() {
+    let three = filter("3").unwrap();
+    let load = [0x20, 0, 0, 0, 16, 0, 0, 0];
+    let compare = [0x15, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
+    let allow = [0x06, 0, 0, 0, 0, 0, 0xff, 0x7f];
+    assert_eq!(three.program, [load, compare, allow].concat());
+    assert_eq!((&*three.name, filter("100").unwrap().program.len()), ("3", 800));
+    assert!(filter("1").unwrap_err().contains("has 2 instructions"));
+}

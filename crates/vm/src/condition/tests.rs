@@ -95,6 +95,26 @@ fn numbers_of_things_and_files_below_sys_are_settings() {
 }
 
 #[test]
+fn what_is_traced_is_named_as_the_kernel_names_it() {
+    let text = "tracepoint:sched:sched_switch tracepoint:raw_syscalls:sys_enter kprobe:a.isra.0 \
+                ftrace:vfs_read nft:1000";
+    let condition = parse(text).unwrap();
+    assert_eq!(condition.to_string(), text);
+    assert_eq!(condition.reads().len(), 5, "each is shown by itself");
+    for text in ["tracepoint:sched", "tracepoint::a", "tracepoint:a:", "tracepoint:..:a"] {
+        assert_eq!(parse(text), Err(ConditionError::Tracepoint(text.to_owned())), "{text}");
+    }
+    let long = format!("kprobe:{}", "f".repeat(201));
+    for text in ["kprobe:", "kprobe:a+4", "ftrace:*", "ftrace:a/../b", &long] {
+        assert_eq!(parse(text), Err(ConditionError::Function(text.to_owned())), "{text}");
+    }
+    for text in ["nft:0", "nft:1001", "nft:rules"] {
+        assert_eq!(parse(text), Err(ConditionError::Nft(text.to_owned())), "{text}");
+    }
+    assert!(parse("kprobe:a kprobe:a").is_err() && parse("kprobe:a kprobe:b").is_ok());
+}
+
+#[test]
 fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
     let restraint = |text: &str| parse(text).unwrap().restraint();
     assert_eq!(restraint("landlock:3"), Some(vec![0, 0, 0, 0, 0, 3, 0, 0]));
@@ -107,7 +127,7 @@ fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
 #[test]
 fn what_the_agent_tells_of_a_setting_proves_it() {
     let condition = parse("landlock:2").unwrap();
-    let read = Read::new(("landlock", ""), 0, b"a process took 2 layers");
+    let read = Read::new(("landlock:2", ""), 0, b"a process took 2 layers");
     let proofs = condition.proofs(&[read], 128).unwrap();
     assert_eq!(proofs[0].state, ProofState::Proved);
     assert_eq!(proofs[0].shown, "a process took 2 layers");
