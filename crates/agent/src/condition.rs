@@ -173,7 +173,9 @@ fn try_layers(layers: u8) -> Result<Held, Refusal> {
 /// What becomes of a process that does this to itself, and exits: the error number, if that fails.
 #[inline(never)]
 fn tried(what: impl Fn() -> Result<(), i32>) -> Result<Result<(), i32>, Refusal> {
-    let ended = task::in_child(|| what().err().map_or(0, |error| error as usize));
+    let ended = task::in_child(|| {
+        what().err().map_or(0, |error| usize::try_from(error).unwrap_or(usize::MAX))
+    });
     match ended {
         Ok((_, Ended::Exit(0))) => Ok(Ok(())),
         Ok((_, Ended::Exit(error))) => Ok(Err(error.cast_signed())),

@@ -56,7 +56,7 @@ fn allow_all(set: usize, rights: u64) -> Result<(), i32> {
         folder: i32,
     }
     let root = sys::open(CStr::new(b"/\0"), O_PATH | flag::O_RDONLY, 0)?;
-    let rule = Beneath { rights, folder: root as i32 };
+    let rule = Beneath { rights, folder: (root as u32).cast_signed() };
     let args = [set, LANDLOCK_RULE_PATH_BENEATH, &raw const rule as usize, 0, 0, 0];
     // SAFETY: the kernel reads one `struct landlock_path_beneath_attr`.
     unsafe { sys::checked(nr::LANDLOCK_ADD_RULE, args) }?;

@@ -25,8 +25,8 @@ pub(crate) struct SharedReport {
 }
 
 impl SharedReport {
-    /// Maps it, for probes whose processes are restrained by `restraint`, and which differ by `bits`
-    /// from run to run.
+    /// Maps it, for probes whose processes `restraint` restrains, and which differ by `bits` from
+    /// run to run.
     pub(crate) fn new(restraint: Option<Restraint>, bits: u64) -> Result<Self, Trouble> {
         let address =
             sys::map(size_of::<ProbeReport>(), flag::MAP_SHARED).map_err(|error| -> Trouble {

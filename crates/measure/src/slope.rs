@@ -33,12 +33,15 @@ impl Slope {
     /// # Errors
     /// What is no such setting, or too few numbers to tell a slope.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('{').and_then(|(before, rest)| {
-            rest.split_once('}').map(|(numbers, after)| (before, numbers, after))
-        });
-        let (before, list, after) = parts.filter(|_| text.split_whitespace().count() == 1).ok_or_else(
-            || format!("{text}: a slope is of one setting with numbers in braces, in quotation marks: 'landlock:{{0,1,2,4}}'"),
-        )?;
+        let shape = || {
+            format!(
+                "{text}: a slope is of one setting with numbers in braces, in quotation marks: \
+                 'landlock:{{0,1,2,4}}'"
+            )
+        };
+        let is_one = text.split_whitespace().count() == 1;
+        let (before, rest) = text.split_once('{').filter(|_| is_one).ok_or_else(shape)?;
+        let (list, after) = rest.split_once('}').ok_or_else(shape)?;
         let counted = COUNTED.iter().find(|(kind, _)| before == *kind && after.is_empty());
         let numbers = numbers(list).map_err(|what| format!("{text}: {what}"))?;
         let numbers = numbers.into_iter().filter(|number| counted.is_none() || *number > 0);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Baseline, Comparison, Configuration, Measurement, PathComparison, SideInfo, Threshold, Verdict,
-    compare,
+    compare, percent_of,
 };
 
 /// The name and version of the document.
@@ -68,7 +68,7 @@ pub struct SlopeRow {
     pub base: u64,
     /// The difference to that under each number.
     pub differences: Vec<i64>,
-    /// Whether it has several exact values under any number, of which the typical ones are compared.
+    /// Whether it has several exact values under any number; then typical ones are compared.
     pub several_values: bool,
     /// What it costs whatever the number: the line of the first piece where the number would be 0,
     /// less the default. Null if one unit costs no whole number of instructions there.
@@ -121,10 +121,11 @@ impl SlopeRow {
         self.pieces.iter().skip(1).map(|piece| piece.from)
     }
 
-    /// The last difference, as a part of the default.
+    /// The size of the last difference, in percent of the default.
     fn size(&self) -> f64 {
-        let last = self.differences.last().map_or(0, |it| it.unsigned_abs());
-        last as f64 / self.base.max(1) as f64
+        let last = self.differences.last().copied().unwrap_or(0);
+        let with = self.base.saturating_add(last.unsigned_abs());
+        percent_of((self.base, with)).unwrap_or(0.0)
     }
 }
 

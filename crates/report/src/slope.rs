@@ -38,45 +38,48 @@ fn section(
     (what, shown): (&str, Rows),
     style: Style,
 ) -> String {
-    let unmeasured = match &rows.unmeasured[..] {
-        [] => String::new(),
-        names => {
-            style.fill(&format!("not measured under every number: {}", names.join(", ")), 2) + "\n"
-        }
-    };
+    let names = rows.unmeasured.join(", ");
+    let unmeasured = style.fill(&format!("not measured under every number: {names}"), 2) + "\n";
+    let unmeasured = if names.is_empty() { "" } else { &unmeasured };
     let sentence = style.fill(&sentence(result, rows, what), 0);
     format!("{sentence}\n{}{unmeasured}", table(result, rows, (what, shown), style))
 }
 
-/// `31 of 49 paths differ. 29 cost a constant and as much for each layer; most file.stat, +80 and
-/// +23 per layer. 2 bend: fork-exit at 4.`
+/// `31 of 49 paths differ. 29 cost a constant and as much for each layer, to the instruction; most
+/// file.stat: +80 and +23 per layer. 2 do not: fork-exit bends at 4.`
 fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> String {
     let (straight, bent): (Vec<_>, Vec<_>) = rows.rows.iter().partition(|row| row.is_straight());
-    let unit = &result.unit;
     let all = plural(rows.compared, what);
-    if rows.rows.is_empty() {
-        return format!("None of {all} differs.");
-    }
-    let verb = if rows.rows.len() == 1 { "differs" } else { "differ" };
-    let mut text = format!("{} of {all} {verb}.", rows.rows.len());
-    if let Some(most) = straight.iter().max_by_key(|row| per_unit(row).unsigned_abs()) {
-        let verb = if straight.len() == 1 { "costs" } else { "cost" };
-        text += &format!(
-            " {} {verb} a constant and as much for each {unit}, to the instruction; most {}: {} and \
-             {} per {unit}.",
-            straight.len(),
-            most.row,
-            signed(most.constant.unwrap_or(0)),
-            signed(per_unit(most))
-        );
-    }
-    if !bent.is_empty() {
-        let verb = if bent.len() == 1 { "does" } else { "do" };
-        let named: Vec<String> = bent.iter().take(NAMED).map(|row| place(row)).collect();
-        let more = if bent.len() > NAMED { ", …" } else { "" };
-        text += &format!(" {} {verb} not: {}{more}.", bent.len(), named.join(", "));
-    }
-    text
+    let head = match rows.rows.len() {
+        0 => format!("None of {all} differs."),
+        1 => format!("1 of {all} differs."),
+        count => format!("{count} of {all} differ."),
+    };
+    let parts = [Some(head), of_straight(&straight, &result.unit), of_bent(&bent)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// What those without a bend cost; none without any.
+fn of_straight(rows: &[&SlopeRow], unit: &str) -> Option<String> {
+    let most = rows.iter().max_by_key(|row| per_unit(row).unsigned_abs())?;
+    let verb = if rows.len() == 1 { "costs" } else { "cost" };
+    Some(format!(
+        "{} {verb} a constant and as much for each {unit}, to the instruction; most {}: {} and {} \
+         per {unit}.",
+        rows.len(),
+        most.row,
+        signed(most.constant.unwrap_or(0)),
+        signed(per_unit(most))
+    ))
+}
+
+/// Where the others bend; none without any.
+fn of_bent(rows: &[&SlopeRow]) -> Option<String> {
+    let verb = if rows.len() == 1 { "does" } else { "do" };
+    let named: Vec<String> = rows.iter().take(NAMED).map(|row| place(row)).collect();
+    let more = if rows.len() > NAMED { ", …" } else { "" };
+    let text = format!("{} {verb} not: {}{more}.", rows.len(), named.join(", "));
+    (!rows.is_empty()).then_some(text)
 }
 
 /// `fork-exit bends at 4`.
@@ -154,4 +157,34 @@ fn legend(result: &SlopeResult, style: Style) -> String {
         numbers.join(", ")
     );
     style.fill(&text, 0) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, constant: Option<i64>, pieces: &[(u64, u64, i64, Option<i64>)]) -> SlopeRow {
+        let piece =
+            |&(from, to, difference, per_unit): &_| SlopePiece { from, to, difference, per_unit };
+        SlopeRow {
+            row: name.to_owned(),
+            base: 100,
+            differences: vec![],
+            several_values: pieces.len() > 1,
+            constant,
+            pieces: pieces.iter().map(piece).collect(),
+        }
+    }
+
+    #[test]
+    fn a_function_is_told_in_words_with_its_bends() {
+        let straight = row("file.open", Some(500), &[(1, 8, 427, Some(61))]);
+        let bent = row("fork", Some(4), &[(1, 2, 3, Some(3)), (2, 4, 5, None)]);
+        let told = of_straight(&[&straight], "layer").unwrap();
+        assert!(told.ends_with("most file.open: +500 and +61 per layer."), "{told}");
+        assert_eq!(of_bent(&[&bent]).unwrap(), "1 does not: fork bends at 2.");
+        assert_eq!(remark(&bent), "from 2 +5 in 2; several values");
+        assert_eq!((of_straight(&[], "layer"), of_bent(&[])), (None, None));
+        assert_eq!(slope(&straight.pieces[0]), "+61");
+    }
 }

@@ -1,4 +1,4 @@
-//! The condition that a kernel is measured under: words of its command line, sysctls and files below
+//! The condition that a kernel is measured under: words of its command line, sysctls, files below
 //! `/sys`, a filter of system calls, layers of Landlock, audit rules, control groups. As a user
 //! writes it, as the agent reads it, and what the kernel made of it.
 

@@ -8,9 +8,8 @@
 //! ```
 //!
 //! After the settings come the files that show whether they took effect, which the agent sends
-//! parts of: of each its path, and what a line must hold to be sent. What shows that the agent made
-//! a setting is shown before them, in the order of the settings: of a file that was written, what it
-//! holds then.
+//! parts of: of each its path, and what a line must hold to be sent. Before them it shows what it
+//! made, in the order of the settings: of a file that was written, what it holds then.
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:

@@ -310,6 +310,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             &[
                 ("kernel", Nothing),
                 ("set", Nothing),
+                ("slope", Nothing),
                 ("explain", Nothing),
                 ("check", Nothing),
                 ("budget", Nothing),

@@ -1,8 +1,8 @@
 //! Whether the kernel took a setting: what its own files show of it.
 //!
 //! The agent writes files and reads them back, and tells what it made otherwise; what a word of the
-//! command line did is read where the table has it. What a kernel ignored is an error that names what it has instead;
-//! what no file shows is unproved, and stays so in the document.
+//! command line did is read where the table has it. What a kernel ignored is an error that names
+//! what it has instead; what no file shows is unproved, and stays so in the document.
 
 mod table;
 #[cfg(test)]
