@@ -94,6 +94,14 @@ pub enum SessionError {
     /// The user has asked for the end.
     #[error("interrupted")]
     Interrupted,
+    /// What is measured can't be put under a condition.
+    #[error("{condition}: {why}")]
+    Condition {
+        /// The condition, as the user called it.
+        condition: String,
+        /// Why not.
+        why: String,
+    },
     /// The time stamp counter does not advance with the kernel's clock.
     #[error("the time stamp counter of CPU {cpu} does not advance with the kernel's clock")]
     Clock {
@@ -128,6 +136,9 @@ struct Path {
     times: PathTimes,
     /// Processes that came to no end of their own.
     failures: Vec<String>,
+    /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
+    /// process; None where it has none, or no process of it came to its end.
+    proved: [Option<bool>; 2],
 }
 
 impl Path {
@@ -141,7 +152,7 @@ impl Path {
             replicates: Vec::new(),
             single: None,
         };
-        let mut path = Self { of, times, failures: Vec::new() };
+        let mut path = Self { of, times, failures: Vec::new(), proved: [None; 2] };
         if let Some(reason) = of.left_out {
             path.end(Status::Unsupported, reason);
         }
@@ -218,9 +229,28 @@ impl<'a> Session<'a> {
 
     /// Settles how many calls a batch has, and finds out which paths can be executed.
     fn prepare(&mut self) -> Result<(), SessionError> {
+        self.try_conditions()?;
         self.read_clock()?;
         for at in 0..self.paths.len() {
             self.settle(at)?;
+        }
+        Ok(())
+    }
+
+    /// Has one process under each condition: what it is refused, all would be.
+    fn try_conditions(&mut self) -> Result<(), SessionError> {
+        let Some(path) = self.paths.iter().find(|path| path.of.name == EMPTY) else {
+            return Ok(());
+        };
+        for (server, condition) in [(0, 0), (2, 1)] {
+            let Some(server) = self.servers.get_mut(server) else { continue };
+            match server.execute(&path.request(1, 1)) {
+                Err(ServerError::Refused { step, error }) => {
+                    let condition = self.wanted.conditions[condition].name.clone();
+                    return Err(SessionError::Condition { condition, why: why(&step, error) });
+                }
+                other => other?,
+            };
         }
         Ok(())
     }
@@ -408,7 +438,13 @@ impl<'a> Session<'a> {
         };
         let path = &mut self.paths[at];
         match came {
-            Came::Times(sides) => return Ok(Some(sides)),
+            Came::Times(sides, hits) => {
+                // What is around the windows, such as the child's end, is a few hits.
+                let windows = (request.batches * request.sides) as u64;
+                let proved = &mut path.proved[usize::from(server == 2)];
+                *proved = hits.map(|hits| hits >= windows && proved.unwrap_or(true));
+                return Ok(Some(sides));
+            }
             Came::Unsupported(reason) => path.end(Status::Unsupported, &reason),
             Came::Failed(reason) => {
                 path.failures.push(reason.clone());
@@ -440,7 +476,25 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Says on which paths the tracepoint of a condition was hit, which proves it there.
+    fn note_tracepoints(&mut self) {
+        for (at, condition) in self.wanted.conditions.iter().enumerate() {
+            let counted = self.paths.iter().filter(|path| !path.of.name.starts_with("clock."));
+            let counted = counted.filter_map(|path| Some((path.of.name, path.proved[at]?)));
+            let (hit, not): (Vec<_>, Vec<_>) = counted.partition(|(_, proved)| *proved);
+            if condition.tracepoint == 0 {
+                continue;
+            }
+            let name = &condition.name;
+            let hit = few(&hit).map(|hit| format!("proved by its hits on {hit}"));
+            let not = few(&not).map(|not| format!("unproved on {not}, which do not hit it"));
+            let both: Vec<String> = hit.into_iter().chain(not).collect();
+            self.notes.push(format!("{name}: {}", both.join("; ")));
+        }
+    }
+
     fn finish(mut self) -> Result<Times, SessionError> {
+        self.note_tracepoints();
         let ground = self.servers[0].ground();
         let ticks_per_second = self.begin.ticks_per_second();
         if ticks_per_second == 0 {
@@ -476,6 +530,37 @@ impl<'a> Session<'a> {
             paths: self.paths.into_iter().map(|path| path.times).collect(),
             notes: self.notes,
         })
+    }
+}
+
+/// The names of these paths, or of the first of them; None if there are none.
+fn few(paths: &[(&str, bool)]) -> Option<String> {
+    const MOST: usize = 12;
+    let names: Vec<&str> = paths.iter().take(MOST).map(|(name, _)| *name).collect();
+    let more = paths.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!paths.is_empty()).then(|| names.join(", ") + &more)
+}
+
+/// What a process lacks that was refused a step of its condition.
+fn why(step: &str, error: i32) -> String {
+    let errno = rustix::io::Errno::from_raw_os_error(error);
+    match (step, errno) {
+        ("ioperm", rustix::io::Errno::NOSYS) => {
+            "this kernel permits no I/O ports: it is built without CONFIG_X86_IOPL_IOPERM".into()
+        }
+        ("ioperm", rustix::io::Errno::PERM) => {
+            "I/O ports are refused: root, or CAP_SYS_RAWIO, is necessary, and a kernel that is not \
+             locked down"
+                .into()
+        }
+        ("in", _) => "I/O port 0x80 was permitted, and yet can't be read".into(),
+        ("perf_event_open", rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            "tracepoints are refused: root, or CAP_PERFMON, is necessary, or \
+             kernel.perf_event_paranoid of at most 1"
+                .into()
+        }
+        _ => format!("{step}: {errno}"),
     }
 }
 

@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
+use pathmeter_host::{
+    Condition, Progress, Setting as Live, TracepointError, Wanted, allowed_cpus, host_paths,
+    tracepoint_number,
+};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_measure::meant::meant;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
@@ -254,7 +258,7 @@ fn selection(rows: &RowArgs, names: &[&Path]) -> Result<Selection, Failure> {
 /// What this machine is measured under: the default, unless the user names something.
 fn conditions(under: &[Under]) -> Result<Vec<Condition>, Failure> {
     if under.is_empty() {
-        return Ok(vec![Condition { name: "default".to_owned(), filter: None }]);
+        return Ok(vec![Condition::none()]);
     }
     under.iter().map(condition).collect()
 }
@@ -268,10 +272,18 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
     if under.cpu.is_some() {
         return Err(refused("cpu:", "it has the CPU that it has"));
     }
-    let mut filter = None;
+    let mut condition = Condition { name: under.name(), ..Condition::default() };
+    for setting in &under.live {
+        match setting {
+            Live::Ports(end) => condition.ports = *end,
+            Live::Tracepoint { category, event } => {
+                condition.tracepoint = tracepoint(category, event)?;
+            }
+        }
+    }
     for setting in under.condition.settings() {
         match setting {
-            Setting::Seccomp(of) => filter = Some(of.file()),
+            Setting::Seccomp(of) => condition.filter = Some(of.file()),
             Setting::Boot(word) => {
                 return Err(refused(&format!("boot:{word}"), "it would have to boot again"));
             }
@@ -292,14 +304,28 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 return Err(refused(&setting.to_string(), why));
             }
             Setting::Cgroup { name, .. } => {
-                let why = "limits of control groups are not set on live hosts yet";
+                let why = "a control group is no process's, and one would be left on the machine if \
+                           this command were killed";
                 return Err(refused(&format!("cgroup:{name}"), why));
             }
         }
     }
-    let name = under.condition.to_string();
-    let name = if name.is_empty() { "default".to_owned() } else { name };
-    Ok(Condition { name, filter })
+    Ok(condition)
+}
+
+/// The number of a tracepoint of this machine's kernel.
+fn tracepoint(category: &str, event: &str) -> Result<u64, Failure> {
+    let name = format!("{category}:{event}");
+    tracepoint_number(category, event).map_err(|error| Failure::Usage {
+        message: format!("tracepoint:{name}: {error}"),
+        help: match &error {
+            TracepointError::Unknown { names } => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                meant(&name, &names) + "`perf list tracepoint` lists them"
+            }
+            _ => "run as root, or have tracefs mounted and readable".to_owned(),
+        },
+    })
 }
 
 /// A session on this machine.

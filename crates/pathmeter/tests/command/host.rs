@@ -39,6 +39,11 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
     for (line, told) in [
         (&["measure", "host", "--under", "boot:nopti"][..], "it would have to boot again"),
         (&["measure", "host", "--under", "sysctl:vm.swappiness=1"], "change the whole machine"),
+        (&["measure", "host", "--under", "cgroup:memory.max=64M"], "would be left on the machine"),
+        (&["measure", "host", "--under", "ioports:0"], "is 1 to 65536"),
+        (&["measure", "host", "--under", "tracepoint:sched"], "CATEGORY:EVENT"),
+        (&["measure", "host", "--under", "tracepoint:sched:shed_switch"], "tracepoint"),
+        (&["measure", "lab", "--under", "ioports:10"], "only processes of a live host"),
         (&["measure", "host", "--under", "cpu:zen2"], "it has the CPU that it has"),
         (&["measure", "host", "--cpu", "zen2"], "--cpu would change nothing"),
         (&["measure", "host", "--format", "csv"], "--format would change nothing"),
