@@ -58,7 +58,7 @@ pub(crate) enum Came {
 }
 
 /// What the program found of its surroundings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ground {
     /// It is in the root cgroup.
     pub(crate) root_cgroup: bool,
@@ -123,7 +123,7 @@ impl Server {
             .spawn()?;
         let (requests, answers) = (child.stdin.take(), child.stdout.take());
         let (requests, answers) = requests.zip(answers).ok_or(ServerError::Ended)?;
-        let ground = Ground { root_cgroup: false, apart: false, real_time: false };
+        let ground = Ground::default();
         let answers = BufReader::new(answers);
         let &Condition { ports, tracepoint, .. } = condition;
         let mut server = Self { child, requests, answers, filter, ports, tracepoint, ground };

@@ -25,7 +25,7 @@ use crate::condition::Condition;
 use crate::enough::is_narrow;
 use crate::machine::machine;
 use crate::path::{HostPath, host_paths};
-use crate::server::{Came, Request, Server, ServerError};
+use crate::server::{Came, Ground, Request, Server, ServerError};
 
 /// Steps of the clock in a batch: more than a thousand, so that what is read is finer than 0.1 %.
 const STEPS: u64 = 2000;
@@ -48,6 +48,11 @@ const FAILURES: usize = 10;
 const ANY_FAILURES: usize = 2;
 /// Most bytes of a process's environment, whose size moves its stack.
 const ENVIRONMENT: usize = 4096;
+
+/// Two clocks differ by more only where the machine was suspended.
+const SUSPENDED: Duration = Duration::from_millis(10);
+/// How long the time stamp counter is watched after that.
+const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// What is wanted of a session.
 pub struct Wanted<'a> {
@@ -193,6 +198,9 @@ struct Session<'a> {
     servers: Vec<Server>,
     paths: Vec<Path>,
     notes: Vec<String>,
+    ground: Option<Ground>,
+    /// Why there is no server any more, after there were some.
+    gone: Option<String>,
 }
 
 impl<'a> Session<'a> {
@@ -209,13 +217,15 @@ impl<'a> Session<'a> {
             servers: Vec::new(),
             paths: paths.collect(),
             notes: Vec::new(),
+            ground: None,
+            gone: None,
         };
         session.start_servers()?;
         Ok(session)
     }
 
     /// Starts a fresh server for each side, in an order that is drawn anew.
-    fn start_servers(&mut self) -> Result<(), SessionError> {
+    fn start_servers(&mut self) -> Result<(), ServerError> {
         let sides: &[usize] = if self.wanted.conditions.len() == 1 { &[0] } else { &[0, 0, 1] };
         self.servers.clear();
         let mut started: Vec<Option<Server>> = sides.iter().map(|_| None).collect();
@@ -224,6 +234,21 @@ impl<'a> Session<'a> {
             started[side] = Some(Server::start(self.wanted.cpu, condition)?);
         }
         self.servers = started.into_iter().flatten().collect();
+        self.ground = self.ground.or(self.servers.first().map(Server::ground));
+        Ok(())
+    }
+
+    /// Ends the session with what it took so far, if it took any.
+    fn go_on_without(&mut self, error: ServerError) -> Result<(), SessionError> {
+        if self.paths.iter().all(|path| path.times.replicates.is_empty()) {
+            return Err(error.into());
+        }
+        self.gone = Some(match error {
+            ServerError::Refused { step, .. } if step == "sched_setaffinity" => {
+                format!("CPU {} went offline, or was taken from this process", self.wanted.cpu)
+            }
+            error => error.to_string(),
+        });
         Ok(())
     }
 
@@ -318,6 +343,10 @@ impl<'a> Session<'a> {
                 done += 1;
                 show(Progress { done, all });
             })?;
+            if let Some(why) = &self.gone {
+                self.notes.push(format!("the session ended in round {}: {why}", round + 1));
+                return Ok(());
+            }
             if Duration::from_micros(self.begin.microseconds()) > self.wanted.limit {
                 wide.retain(|at| !self.is_narrow(*at));
                 self.note_the_limit(round + 1, &wide);
@@ -335,10 +364,12 @@ impl<'a> Session<'a> {
 
     /// A replicate of each of these paths, in an order that is drawn anew.
     fn round(&mut self, paths: &[usize], done: &mut dyn FnMut()) -> Result<(), SessionError> {
-        self.start_servers()?;
+        if let Err(error) = self.start_servers() {
+            return self.go_on_without(error);
+        }
         for place in self.order(paths.len()) {
             let at = paths[place];
-            if self.paths[at].is_open() {
+            if self.gone.is_none() && self.paths[at].is_open() {
                 self.one_replicate(at)?;
                 done();
             }
@@ -422,6 +453,9 @@ impl<'a> Session<'a> {
         if (self.wanted.interrupted)() {
             return Err(SessionError::Interrupted);
         }
+        if self.gone.is_some() {
+            return Ok(None);
+        }
         let request = Request {
             seed: self.numbers.word(),
             environment: self.numbers.below(ENVIRONMENT),
@@ -431,7 +465,13 @@ impl<'a> Session<'a> {
             Err(error) => {
                 // Whatever the process has done to its server: the next paths get another one.
                 let condition = &self.wanted.conditions[usize::from(server == 2)];
-                self.servers[server] = Server::start(self.wanted.cpu, condition)?;
+                match Server::start(self.wanted.cpu, condition) {
+                    Ok(other) => self.servers[server] = other,
+                    Err(error) => {
+                        self.go_on_without(error)?;
+                        return Ok(None);
+                    }
+                }
                 Came::Failed(error.to_string())
             }
             Ok(came) => came,
@@ -493,10 +533,24 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The rate of the time stamp counter: over the whole session or, since the counter may go on
+    /// or not while the machine is suspended, over a moment after it.
+    fn ticks_per_second(&mut self) -> u64 {
+        let suspended = self.begin.suspended();
+        if suspended < SUSPENDED {
+            return self.begin.ticks_per_second();
+        }
+        let seconds = suspended.as_secs_f64();
+        self.notes.push(format!("the machine was suspended for {seconds:.1} s of the session"));
+        let moment = Moment::now();
+        std::thread::sleep(CALIBRATION);
+        moment.ticks_per_second()
+    }
+
     fn finish(mut self) -> Result<Times, SessionError> {
         self.note_tracepoints();
-        let ground = self.servers[0].ground();
-        let ticks_per_second = self.begin.ticks_per_second();
+        let ground = self.ground.unwrap_or_default();
+        let ticks_per_second = self.ticks_per_second();
         if ticks_per_second == 0 {
             return Err(SessionError::Clock { cpu: self.wanted.cpu });
         }

@@ -41,15 +41,15 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     } else {
         last(times(subject)?, screen)?
     };
-    output::document(args.document.json(), file.as_ref(), &taken)?;
-    if let Some(boots) = boots {
-        boots.add(&taken, screen)?;
-    }
+    // A session can't be repeated: what can't be written is shown all the same.
+    let written = output::document(args.document.json(), file.as_ref(), &taken);
+    let added = boots.map_or(Ok(()), |boots| boots.add(&taken, screen));
     if !args.document.json() {
         let shown = |path: &str| selection.holds(path);
         let table = times_table(&taken, shown, args.rows.rows(), screen.style());
         output::print(table.as_bytes())?;
     }
+    written.and(added)?;
     let mut shown = taken.paths.iter().filter(|path| selection.holds(&path.path));
     let failed = shown.any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
@@ -119,11 +119,12 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     let shown = |path: &str| selection.holds(path);
     let taken = taken(&names, args, &shown, screen)?;
     let comparison = taken.compare(shown, margin(args)).ok_or_else(nothing_to_compare)?;
-    output::document(args.document.json(), file.as_ref(), &comparison)?;
+    let written = output::document(args.document.json(), file.as_ref(), &comparison);
     if !args.document.json() {
         let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
         output::print(table.as_bytes())?;
     }
+    written?;
     Ok(Exit::Done)
 }
 
