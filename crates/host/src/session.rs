@@ -51,7 +51,9 @@ const ENVIRONMENT: usize = 4096;
 
 /// Two clocks differ by more only where the machine was suspended.
 const SUSPENDED: Duration = Duration::from_millis(10);
-/// How long the time stamp counter is watched after that.
+/// By so much longer than another one of its path no process takes that had its CPU.
+const STILL: Duration = Duration::from_secs(2);
+/// How long the time stamp counter is watched after a machine was suspended.
 const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// What is wanted of a session.
@@ -144,6 +146,8 @@ struct Path {
     /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
     /// process; None where it has none, or no process of it came to its end.
     proved: [Option<bool>; 2],
+    /// Microseconds of the shortest of its processes.
+    shortest: u64,
 }
 
 impl Path {
@@ -157,7 +161,8 @@ impl Path {
             replicates: Vec::new(),
             single: None,
         };
-        let mut path = Self { of, times, failures: Vec::new(), proved: [None; 2] };
+        let mut path =
+            Self { of, times, failures: Vec::new(), proved: [None; 2], shortest: u64::MAX };
         if let Some(reason) = of.left_out {
             path.end(Status::Unsupported, reason);
         }
@@ -201,6 +206,8 @@ struct Session<'a> {
     ground: Option<Ground>,
     /// Why there is no server any more, after there were some.
     gone: Option<String>,
+    /// For how long processes stood still.
+    still: Duration,
 }
 
 impl<'a> Session<'a> {
@@ -219,6 +226,7 @@ impl<'a> Session<'a> {
             notes: Vec::new(),
             ground: None,
             gone: None,
+            still: Duration::ZERO,
         };
         session.start_servers()?;
         Ok(session)
@@ -461,6 +469,7 @@ impl<'a> Session<'a> {
             environment: self.numbers.below(ENVIRONMENT),
             ..*request
         };
+        let started = self.begin.microseconds();
         let came = match self.servers[server].execute(&request) {
             Err(error) => {
                 // Whatever the process has done to its server: the next paths get another one.
@@ -476,9 +485,13 @@ impl<'a> Session<'a> {
             }
             Ok(came) => came,
         };
+        let took = self.begin.microseconds() - started;
         let path = &mut self.paths[at];
         match came {
             Came::Times(sides, hits) => {
+                path.shortest = path.shortest.min(took);
+                let longer = Duration::from_micros(took - path.shortest);
+                self.still += if longer > STILL { longer } else { Duration::ZERO };
                 // What is around the windows, such as the child's end, is a few hits.
                 let windows = (request.batches * request.sides) as u64;
                 let proved = &mut path.proved[usize::from(server == 2)];
@@ -549,6 +562,12 @@ impl<'a> Session<'a> {
 
     fn finish(mut self) -> Result<Times, SessionError> {
         self.note_tracepoints();
+        if !self.still.is_zero() {
+            let seconds = self.still.as_secs_f64();
+            self.notes.push(format!(
+                "processes stood still for {seconds:.1} s: they were stopped, or had no CPU"
+            ));
+        }
         let ground = self.ground.unwrap_or_default();
         let ticks_per_second = self.ticks_per_second();
         if ticks_per_second == 0 {
