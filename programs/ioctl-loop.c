@@ -32,7 +32,8 @@ struct request {
 #ifdef __i386__
 
 /* <asm/unistd_32.h>. Sockets by socketcall(2), the only way before Linux 4.3. */
-enum { NR_EXIT = 1, NR_WRITE = 4, NR_CLOCK_GETTIME = 265, NR_IOCTL = 54, NR_SOCKETCALL = 102, SYS_SOCKET = 1 };
+enum { NR_EXIT = 1, NR_WRITE = 4, NR_IOCTL = 54, NR_SOCKETCALL = 102, NR_CLOCK_GETTIME = 265 };
+enum { SYS_SOCKET = 1 };
 
 __asm__(".globl _start\n"
 	"_start:\n"

@@ -61,9 +61,9 @@ pub(crate) struct GuestArgs {
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
     /// bundled), landlock:N for so many layers of Landlock, or audit:N for so many audit rules that
     /// match nothing. What this kernel does not know is an error. `compare`, `explain` and `run`
-    /// take two, for one kernel: the first is BASE's (docs/guide/settings.md). The
-    /// subject host takes seccomp:, ioports:N, for the I/O ports below N, and
-    /// tracepoint:CATEGORY:EVENT (docs/guide/host.md).
+    /// take two, for one kernel: the first is BASE's (docs/guide/settings.md). The subject host
+    /// takes seccomp:, ioports:N, for the I/O ports below N, and tracepoint:CATEGORY:EVENT
+    /// (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick

@@ -305,8 +305,8 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 return Err(refused(&setting.to_string(), why));
             }
             Setting::Cgroup { name, .. } => {
-                let why = "a control group is no process's, and one would be left on the machine if \
-                           this command were killed";
+                let why = "a control group is no process's, and one would be left on the machine \
+                           if this command were killed";
                 return Err(refused(&format!("cgroup:{name}"), why));
             }
         }
