@@ -63,13 +63,11 @@ impl Under {
 
 /// Adds a setting, of which there is one of each kind.
 fn add(settings: &mut Vec<Setting>, setting: Setting) -> Result<(), String> {
-    match settings.iter().find(|other| other.is_like(&setting)) {
-        Some(other) => Err(format!("{other} and {setting} set the same")),
-        None => {
-            settings.push(setting);
-            Ok(())
-        }
+    if let Some(other) = settings.iter().find(|other| other.is_like(&setting)) {
+        return Err(format!("{other} and {setting} set the same"));
     }
+    settings.push(setting);
+    Ok(())
 }
 
 /// What the first of these words may have been meant to be, if it begins with no kind of setting.
