@@ -20,7 +20,9 @@ fn this_machine_is_measured_in_nanoseconds_and_its_document_is_a_subject() {
     assert_eq!((again.code, again.stdout), (Some(0), ran.stdout));
     let same = scene.run(&["compare", "host.json", "host.json", "--only", "syscall.getppid"]);
     assert_eq!(same.code, Some(0), "{}", same.stderr);
-    assert!(same.stdout.starts_with("Of 1 path, 1 is undecidable."), "{}", same.stdout);
+    // Of three replicates chance decides whether they are enough for `equal`.
+    let told = ["Of 1 path, 1 is undecidable.", "Of 1 path, 1 is equal."];
+    assert!(told.iter().any(|told| same.stdout.starts_with(told)), "{}", same.stdout);
 }
 
 #[test]
