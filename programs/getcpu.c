@@ -24,8 +24,9 @@
 #include <unistd.h>
 
 #include "pathmeter.h"
+#include "times.h"
 
-enum { QUESTIONS = 100 };
+enum { QUESTIONS = 100, CALLS = 10000 };
 /* The GDT's entry of CPU and node, at privilege level 3, and where the CPU is in its limit and in
  * rdtscp's ecx: Linux arch/x86/include/asm/segment.h, GDT_ENTRY_CPUNODE and VDSO_CPUNODE_MASK. */
 enum { CPU_NODE_SELECTOR = 15 * 8 + 3, CPU_MASK = 0xfff };
@@ -94,6 +95,7 @@ static int has_rdtscp(void)
 		pathmeter_end(name);					\
 		right &= pathmeter_expect((answer & CPU_MASK) == cpu);	\
 	}								\
+	TIMES(name, CALLS, unsigned int answer = ~0u; question);	\
 	right;								\
 })
 

@@ -25,8 +25,9 @@
 #include <unistd.h>
 
 #include "pathmeter.h"
+#include "times.h"
 
-enum { WARM_UPS = 10, ROUND_TRIPS = 100 };
+enum { WARM_UPS = 10, ROUND_TRIPS = 100, CALLS = 1000 };
 
 /* A socket on a free port of the loopback interface. */
 static int listening(struct sockaddr_in *address)
@@ -127,6 +128,7 @@ static int measure(int fd)
 		echoed += round_trip(fd, i);
 	printf("TCP latency using localhost: %.4f microseconds\n", (now() - begin) / ROUND_TRIPS);
 	softirqs = received() - before;
+	TIMES("round-trip", CALLS, round_trip(fd, 0));
 	if (before < 0)
 		fprintf(stderr, "no /proc/softirqs: whether softirqs ran is not checked\n");
 	/* Each byte is received in a softirq: there, and back. */

@@ -19,8 +19,9 @@
 #include <unistd.h>
 
 #include "pathmeter.h"
+#include "times.h"
 
-enum { PAIRS = 100 };
+enum { PAIRS = 100, CALLS = 10000 };
 enum { AC = 1 << 18, ID = 1 << 21 };
 
 /*
@@ -80,6 +81,7 @@ int main(void)
 		pathmeter_end("pushf-popf");
 		good &= pathmeter_expect(flag_id() != before);
 	}
+	TIMES("pushf-popf", CALLS, flip_id());
 	for (int i = 0; i < PAIRS; i++) {
 		long result, flags;
 
@@ -89,5 +91,7 @@ int main(void)
 		good &= pathmeter_expect(result == parent);
 		good &= pathmeter_expect((flags & (AC | ID)) == (AC | ID));
 	}
+	TIMES("pushf-getppid-popf", CALLS,
+	      long flags; call_with_flags(SYS_getppid, AC | ID, &flags));
 	return !good;
 }

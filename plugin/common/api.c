@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/halt.h"
 #include "common/linkage.h"
 
 /*
@@ -26,16 +25,10 @@ struct api {
 	size_t (*copy)(const struct qemu_plugin_insn *insn, void *bytes, size_t length);
 };
 
-static void on_new_block(struct qemu_plugin_tb *tb)
-{
-	translate(tb);
-	keep_clock_right(tb);
-}
-
 static void on_block_v1(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
-	on_new_block(tb);
+	translate(tb);
 }
 
 static void start_v1(void)
@@ -52,7 +45,7 @@ static void on_reset_v1(qemu_plugin_id_t id)
 static void on_block_v7(struct qemu_plugin_tb *tb, void *data)
 {
 	(void)data;
-	on_new_block(tb);
+	translate(tb);
 }
 
 static void start_v7(void)

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "common/api.h"
+#include "common/halt.h"
 #include "common/marker.h"
 #include "common/qemu.h"
 #include "common/steps.h"
@@ -153,6 +154,7 @@ void translate_markers(struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const struct instruction instruction = instruction_of(insn);
 
+	keep_clock_right(tb);
 		if (marker_of(&instruction) == PATH_MARKER)
 			on_execution(insn, on_path, NULL);
 	}
@@ -281,6 +283,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 	unsigned int uncounted = 0;
 	size_t spot = chosen ? 0 : count;	/* where the next one begins */
 
+	keep_clock_right(tb);
 	if (count > LARGEST_BLOCK) {
 		unseen = true;
 		return;

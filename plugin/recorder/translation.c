@@ -9,6 +9,7 @@
 
 #include "arch/arch.h"
 #include "common/api.h"
+#include "common/halt.h"
 #include "common/marker.h"
 #include "common/qemu.h"
 #include "kernel/passage.h"
@@ -51,6 +52,7 @@ void translate_markers(struct qemu_plugin_tb *tb)
 {
 	bool after_path = false;
 
+	keep_clock_right(tb);
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const struct instruction instruction = instruction_of(insn);
@@ -116,6 +118,7 @@ static void translate_all(struct qemu_plugin_tb *tb)
 {
 	size_t count = qemu_plugin_tb_n_insns(tb), first = 0, next;
 
+	keep_clock_right(tb);
 	for (; current < job_count && first < count; first = next) {
 		next = point_count ? up_to_point(tb, first) : count;
 		/* Before the first of its instructions a window may begin or end. */

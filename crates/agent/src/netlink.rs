@@ -47,7 +47,9 @@ impl Message {
 
     /// Words in this machine's order of bytes.
     pub(crate) fn words(&mut self, words: &[u32]) {
-        words.iter().for_each(|word| self.put(&word.to_le_bytes()));
+        for word in words {
+            self.put(&word.to_le_bytes());
+        }
     }
 
     /// An attribute that is a number, in the network's order of bytes.
@@ -125,9 +127,8 @@ impl Socket {
     pub(crate) fn first(&self, wanted: u16) -> Result<[u32; 2], i32> {
         let mut words = [0; 2];
         self.answers(|kind, bytes| {
-            let found = bytes.first_chunk().filter(|_| kind == wanted)?;
-            let [a, b, c, d, e, f, g, h] = *found;
-            words = [[a, b, c, d], [e, f, g, h]].map(u32::from_le_bytes);
+            let (first, rest) = bytes.split_first_chunk().filter(|_| kind == wanted)?;
+            words = [*first, *rest.first_chunk()?].map(u32::from_le_bytes);
             Some(())
         })?;
         Ok(words)

@@ -82,7 +82,7 @@ fn session(
     (replicates, limit): (u32, u64),
     paths: &[&str],
 ) -> Result<Times, Box<dyn Error>> {
-    let condition = Condition { name: "default".to_owned(), filter: None };
+    let condition = Condition::none();
     let conditions = if inside { vec![condition] } else { vec![condition.clone(), condition] };
     let before = if delay > 0 { BEFORE } else { 0 };
     let mut times = measure(

@@ -1,6 +1,8 @@
 //! The time stamp counter against the kernel's clock.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::arch::ticks;
 
@@ -8,7 +10,10 @@ use crate::arch::ticks;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     ticks: u64,
+    /// Stands still while the machine is suspended.
     time: Instant,
+    /// Since boot; goes on meanwhile.
+    boot: Duration,
 }
 
 impl Moment {
@@ -17,7 +22,8 @@ impl Moment {
         let reading = || {
             let before = ticks();
             let time = Instant::now();
-            (ticks().saturating_sub(before), Self { ticks: before, time })
+            let took = ticks().saturating_sub(before);
+            (took, Self { ticks: before, time, boot: since_boot() })
         };
         let readings = (0..50).map(|_| reading()).min_by_key(|(ticks, _)| *ticks);
         readings.map_or_else(|| reading().1, |(_, moment)| moment)
@@ -26,6 +32,13 @@ impl Moment {
     /// Microseconds until now.
     pub(crate) fn microseconds(self) -> u64 {
         u64::try_from(self.time.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// How long the machine was suspended since, but for what passes between two readings.
+    pub(crate) fn suspended(self) -> Duration {
+        let now = Self::now();
+        let awake = now.time.saturating_duration_since(self.time);
+        now.boot.saturating_sub(self.boot).saturating_sub(awake)
     }
 
     /// Ticks in a second, from this moment until now; 0 if no time passed, or if the counter went
@@ -37,6 +50,12 @@ impl Moment {
         let rate = (ticks * 1_000_000_000).checked_div(nanoseconds).unwrap_or(0);
         u64::try_from(rate).unwrap_or(0)
     }
+}
+
+fn since_boot() -> Duration {
+    let time = clock_gettime(ClockId::Boottime);
+    let (seconds, nanoseconds) = (time.tv_sec.try_into(), time.tv_nsec.try_into());
+    Duration::new(seconds.unwrap_or(0), nanoseconds.unwrap_or(0))
 }
 
 /// The step in which the counter was read: the least difference of two of these intervals that
@@ -59,6 +78,16 @@ mod tests {
         let begin = Moment::now();
         std::thread::sleep(Duration::from_millis(20));
         assert!(begin.ticks_per_second() > 1_000_000 && begin.microseconds() >= 20_000);
+    }
+
+    /// A machine that was suspended for a minute: the one clock has the minute, the other has not.
+    #[test]
+    fn a_suspended_machine_is_known_by_two_clocks() {
+        let begin = Moment::now();
+        assert!(begin.suspended() < Duration::from_millis(10));
+        // A machine that has been up for less than a minute has no such moment.
+        let Some(boot) = begin.boot.checked_sub(Duration::from_secs(60)) else { return };
+        assert_eq!(Moment { boot, ..begin }.suspended().as_secs(), 60);
     }
 
     #[test]

@@ -14,13 +14,15 @@ mod path;
 mod server;
 mod session;
 mod surroundings;
+mod tracepoint;
 
-pub use condition::Condition;
+pub use condition::{Condition, Setting};
 pub use machine::machine;
 pub use path::{HostPath, host_paths};
 pub use server::ServerError;
 pub use session::{Progress, SessionError, Wanted, allowed_cpus, measure};
 pub use surroundings::Surroundings;
+pub use tracepoint::{TracepointError, number as tracepoint_number};
 
 /// The program of live hosts, whose windows are batches of calls.
 const TIMING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/pathmeter_program"));

@@ -48,8 +48,9 @@ pub(crate) struct Request {
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// The ticks of each batch, of each side, in the order taken.
-    Times(Vec<Vec<u64>>),
+    /// The ticks of each batch, of each side, in the order taken; and how often the condition's
+    /// tracepoint was hit meanwhile, if it has one.
+    Times(Vec<Vec<u64>>, Option<u64>),
     /// This kernel or processor can't execute the path, and why.
     Unsupported(String),
     /// Its proof failed, or its process did not come to its end, and how.
@@ -57,7 +58,7 @@ pub(crate) enum Came {
 }
 
 /// What the program found of its surroundings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ground {
     /// It is in the root cgroup.
     pub(crate) root_cgroup: bool,
@@ -100,6 +101,8 @@ pub(crate) struct Server {
     answers: BufReader<ChildStdout>,
     /// What the server has inherited, by its number.
     filter: Option<File>,
+    ports: u32,
+    tracepoint: u64,
     ground: Ground,
 }
 
@@ -120,9 +123,10 @@ impl Server {
             .spawn()?;
         let (requests, answers) = (child.stdin.take(), child.stdout.take());
         let (requests, answers) = requests.zip(answers).ok_or(ServerError::Ended)?;
-        let ground = Ground { root_cgroup: false, apart: false, real_time: false };
+        let ground = Ground::default();
         let answers = BufReader::new(answers);
-        let mut server = Self { child, requests, answers, filter, ground };
+        let &Condition { ports, tracepoint, .. } = condition;
+        let mut server = Self { child, requests, answers, filter, ports, tracepoint, ground };
         server.ground = server.prepared()?;
         Ok(server)
     }
@@ -153,7 +157,7 @@ impl Server {
     pub(crate) fn execute(&mut self, request: &Request) -> Result<Came, ServerError> {
         self.requests.write_all(self.form(request).as_bytes()).map_err(|_| ServerError::Ended)?;
         let deadline = Instant::now() + PATIENCE;
-        let (mut sides, mut other) = (Vec::new(), None);
+        let (mut sides, mut other, mut hits) = (Vec::new(), None, None);
         loop {
             let line = self.line(deadline)?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -162,6 +166,7 @@ impl Server {
                     let ticks = numbers(rest).filter(|n: &Vec<u64>| n.len() <= MAX_SAMPLES);
                     sides.push(ticks.ok_or(ServerError::Line)?.split_off(1));
                 }
+                "hits" => hits = Some(rest.parse().map_err(|_| ServerError::Line)?),
                 "unsupported" => other = Some(Came::Unsupported(reason(rest))),
                 "failed" => other = Some(Came::Failed(reason(rest))),
                 "refused" => return Err(refused(rest)),
@@ -177,7 +182,7 @@ impl Server {
             sides.len() == request.sides && sides.iter().all(|side| side.len() == request.batches);
         match (other, whole) {
             (Some(other), _) => Ok(other),
-            (None, true) => Ok(Came::Times(sides)),
+            (None, true) => Ok(Came::Times(sides, hits)),
             (None, false) => Ok(Came::Failed("its process left no times".to_owned())),
         }
     }
@@ -188,9 +193,10 @@ impl Server {
         let windows = batches * sides;
         let [first, second, third] = delays;
         let filter = self.filter.as_ref().map_or(0, AsRawFd::as_raw_fd);
+        let Self { ports, tracepoint, .. } = self;
         format!(
-            "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{filter},\
-             {environment}\n"
+            "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{filter},{ports},\
+             {tracepoint},{environment}\n"
         )
     }
 

@@ -25,7 +25,7 @@ use crate::condition::Condition;
 use crate::enough::is_narrow;
 use crate::machine::machine;
 use crate::path::{HostPath, host_paths};
-use crate::server::{Came, Request, Server, ServerError};
+use crate::server::{Came, Ground, Request, Server, ServerError};
 
 /// Steps of the clock in a batch: more than a thousand, so that what is read is finer than 0.1 %.
 const STEPS: u64 = 2000;
@@ -48,6 +48,13 @@ const FAILURES: usize = 10;
 const ANY_FAILURES: usize = 2;
 /// Most bytes of a process's environment, whose size moves its stack.
 const ENVIRONMENT: usize = 4096;
+
+/// Two clocks differ by more only where the machine was suspended.
+const SUSPENDED: Duration = Duration::from_millis(10);
+/// By so much longer than another one of its path no process takes that had its CPU.
+const STILL: Duration = Duration::from_secs(2);
+/// How long the time stamp counter is watched after a machine was suspended.
+const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// What is wanted of a session.
 pub struct Wanted<'a> {
@@ -94,6 +101,14 @@ pub enum SessionError {
     /// The user has asked for the end.
     #[error("interrupted")]
     Interrupted,
+    /// What is measured can't be put under a condition.
+    #[error("{condition}: {why}")]
+    Condition {
+        /// The condition, as the user called it.
+        condition: String,
+        /// Why not.
+        why: String,
+    },
     /// The time stamp counter does not advance with the kernel's clock.
     #[error("the time stamp counter of CPU {cpu} does not advance with the kernel's clock")]
     Clock {
@@ -128,6 +143,11 @@ struct Path {
     times: PathTimes,
     /// Processes that came to no end of their own.
     failures: Vec<String>,
+    /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
+    /// process; None where it has none, or no process of it came to its end.
+    proved: [Option<bool>; 2],
+    /// Microseconds of the shortest of its processes.
+    shortest: u64,
 }
 
 impl Path {
@@ -141,7 +161,8 @@ impl Path {
             replicates: Vec::new(),
             single: None,
         };
-        let mut path = Self { of, times, failures: Vec::new() };
+        let mut path =
+            Self { of, times, failures: Vec::new(), proved: [None; 2], shortest: u64::MAX };
         if let Some(reason) = of.left_out {
             path.end(Status::Unsupported, reason);
         }
@@ -182,6 +203,11 @@ struct Session<'a> {
     servers: Vec<Server>,
     paths: Vec<Path>,
     notes: Vec<String>,
+    ground: Option<Ground>,
+    /// Why there is no server any more, after there were some.
+    gone: Option<String>,
+    /// For how long processes stood still.
+    still: Duration,
 }
 
 impl<'a> Session<'a> {
@@ -198,13 +224,16 @@ impl<'a> Session<'a> {
             servers: Vec::new(),
             paths: paths.collect(),
             notes: Vec::new(),
+            ground: None,
+            gone: None,
+            still: Duration::ZERO,
         };
         session.start_servers()?;
         Ok(session)
     }
 
     /// Starts a fresh server for each side, in an order that is drawn anew.
-    fn start_servers(&mut self) -> Result<(), SessionError> {
+    fn start_servers(&mut self) -> Result<(), ServerError> {
         let sides: &[usize] = if self.wanted.conditions.len() == 1 { &[0] } else { &[0, 0, 1] };
         self.servers.clear();
         let mut started: Vec<Option<Server>> = sides.iter().map(|_| None).collect();
@@ -213,14 +242,48 @@ impl<'a> Session<'a> {
             started[side] = Some(Server::start(self.wanted.cpu, condition)?);
         }
         self.servers = started.into_iter().flatten().collect();
+        self.ground = self.ground.or(self.servers.first().map(Server::ground));
+        Ok(())
+    }
+
+    /// Ends the session with what it took so far, if it took any.
+    fn go_on_without(&mut self, error: ServerError) -> Result<(), SessionError> {
+        if self.paths.iter().all(|path| path.times.replicates.is_empty()) {
+            return Err(error.into());
+        }
+        self.gone = Some(match error {
+            ServerError::Refused { step, .. } if step == "sched_setaffinity" => {
+                format!("CPU {} went offline, or was taken from this process", self.wanted.cpu)
+            }
+            error => error.to_string(),
+        });
         Ok(())
     }
 
     /// Settles how many calls a batch has, and finds out which paths can be executed.
     fn prepare(&mut self) -> Result<(), SessionError> {
+        self.try_conditions()?;
         self.read_clock()?;
         for at in 0..self.paths.len() {
             self.settle(at)?;
+        }
+        Ok(())
+    }
+
+    /// Has one process under each condition: what it is refused, all would be.
+    fn try_conditions(&mut self) -> Result<(), SessionError> {
+        let Some(path) = self.paths.iter().find(|path| path.of.name == EMPTY) else {
+            return Ok(());
+        };
+        for (server, condition) in [(0, 0), (2, 1)] {
+            let Some(server) = self.servers.get_mut(server) else { continue };
+            match server.execute(&path.request(1, 1)) {
+                Err(ServerError::Refused { step, error }) => {
+                    let condition = self.wanted.conditions[condition].name.clone();
+                    return Err(SessionError::Condition { condition, why: why(&step, error) });
+                }
+                other => other?,
+            };
         }
         Ok(())
     }
@@ -288,6 +351,10 @@ impl<'a> Session<'a> {
                 done += 1;
                 show(Progress { done, all });
             })?;
+            if let Some(why) = &self.gone {
+                self.notes.push(format!("the session ended in round {}: {why}", round + 1));
+                return Ok(());
+            }
             if Duration::from_micros(self.begin.microseconds()) > self.wanted.limit {
                 wide.retain(|at| !self.is_narrow(*at));
                 self.note_the_limit(round + 1, &wide);
@@ -305,10 +372,12 @@ impl<'a> Session<'a> {
 
     /// A replicate of each of these paths, in an order that is drawn anew.
     fn round(&mut self, paths: &[usize], done: &mut dyn FnMut()) -> Result<(), SessionError> {
-        self.start_servers()?;
+        if let Err(error) = self.start_servers() {
+            return self.go_on_without(error);
+        }
         for place in self.order(paths.len()) {
             let at = paths[place];
-            if self.paths[at].is_open() {
+            if self.gone.is_none() && self.paths[at].is_open() {
                 self.one_replicate(at)?;
                 done();
             }
@@ -392,23 +461,43 @@ impl<'a> Session<'a> {
         if (self.wanted.interrupted)() {
             return Err(SessionError::Interrupted);
         }
+        if self.gone.is_some() {
+            return Ok(None);
+        }
         let request = Request {
             seed: self.numbers.word(),
             environment: self.numbers.below(ENVIRONMENT),
             ..*request
         };
+        let started = self.begin.microseconds();
         let came = match self.servers[server].execute(&request) {
             Err(error) => {
                 // Whatever the process has done to its server: the next paths get another one.
                 let condition = &self.wanted.conditions[usize::from(server == 2)];
-                self.servers[server] = Server::start(self.wanted.cpu, condition)?;
+                match Server::start(self.wanted.cpu, condition) {
+                    Ok(other) => self.servers[server] = other,
+                    Err(error) => {
+                        self.go_on_without(error)?;
+                        return Ok(None);
+                    }
+                }
                 Came::Failed(error.to_string())
             }
             Ok(came) => came,
         };
+        let took = self.begin.microseconds() - started;
         let path = &mut self.paths[at];
         match came {
-            Came::Times(sides) => return Ok(Some(sides)),
+            Came::Times(sides, hits) => {
+                path.shortest = path.shortest.min(took);
+                let longer = Duration::from_micros(took - path.shortest);
+                self.still += if longer > STILL { longer } else { Duration::ZERO };
+                // What is around the windows, such as the child's end, is a few hits.
+                let windows = (request.batches * request.sides) as u64;
+                let proved = &mut path.proved[usize::from(server == 2)];
+                *proved = hits.map(|hits| hits >= windows && proved.unwrap_or(true));
+                return Ok(Some(sides));
+            }
             Came::Unsupported(reason) => path.end(Status::Unsupported, &reason),
             Came::Failed(reason) => {
                 path.failures.push(reason.clone());
@@ -440,9 +529,47 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// Says on which paths the tracepoint of a condition was hit, which proves it there.
+    fn note_tracepoints(&mut self) {
+        for (at, condition) in self.wanted.conditions.iter().enumerate() {
+            let counted = self.paths.iter().filter(|path| !path.of.name.starts_with("clock."));
+            let counted = counted.filter_map(|path| Some((path.of.name, path.proved[at]?)));
+            let (hit, not): (Vec<_>, Vec<_>) = counted.partition(|(_, proved)| *proved);
+            if condition.tracepoint == 0 {
+                continue;
+            }
+            let name = &condition.name;
+            let hit = few(&hit).map(|hit| format!("proved by its hits on {hit}"));
+            let not = few(&not).map(|not| format!("unproved on {not}, which do not hit it"));
+            let both: Vec<String> = hit.into_iter().chain(not).collect();
+            self.notes.push(format!("{name}: {}", both.join("; ")));
+        }
+    }
+
+    /// The rate of the time stamp counter: over the whole session or, since the counter may go on
+    /// or not while the machine is suspended, over a moment after it.
+    fn ticks_per_second(&mut self) -> u64 {
+        let suspended = self.begin.suspended();
+        if suspended < SUSPENDED {
+            return self.begin.ticks_per_second();
+        }
+        let seconds = suspended.as_secs_f64();
+        self.notes.push(format!("the machine was suspended for {seconds:.1} s of the session"));
+        let moment = Moment::now();
+        std::thread::sleep(CALIBRATION);
+        moment.ticks_per_second()
+    }
+
     fn finish(mut self) -> Result<Times, SessionError> {
-        let ground = self.servers[0].ground();
-        let ticks_per_second = self.begin.ticks_per_second();
+        self.note_tracepoints();
+        if !self.still.is_zero() {
+            let seconds = self.still.as_secs_f64();
+            self.notes.push(format!(
+                "processes stood still for {seconds:.1} s: they were stopped, or had no CPU"
+            ));
+        }
+        let ground = self.ground.unwrap_or_default();
+        let ticks_per_second = self.ticks_per_second();
         if ticks_per_second == 0 {
             return Err(SessionError::Clock { cpu: self.wanted.cpu });
         }
@@ -476,6 +603,37 @@ impl<'a> Session<'a> {
             paths: self.paths.into_iter().map(|path| path.times).collect(),
             notes: self.notes,
         })
+    }
+}
+
+/// The names of these paths, or of the first of them; None if there are none.
+fn few(paths: &[(&str, bool)]) -> Option<String> {
+    const MOST: usize = 12;
+    let names: Vec<&str> = paths.iter().take(MOST).map(|(name, _)| *name).collect();
+    let more = paths.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!paths.is_empty()).then(|| names.join(", ") + &more)
+}
+
+/// What a process lacks that was refused a step of its condition.
+fn why(step: &str, error: i32) -> String {
+    let errno = rustix::io::Errno::from_raw_os_error(error);
+    match (step, errno) {
+        ("ioperm", rustix::io::Errno::NOSYS) => {
+            "this kernel permits no I/O ports: it is built without CONFIG_X86_IOPL_IOPERM".into()
+        }
+        ("ioperm", rustix::io::Errno::PERM) => {
+            "I/O ports are refused: root, or CAP_SYS_RAWIO, is necessary, and a kernel that is not \
+             locked down"
+                .into()
+        }
+        ("in", _) => "I/O port 0x80 was permitted, and yet can't be read".into(),
+        ("perf_event_open", rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
+            "tracepoints are refused: root, or CAP_PERFMON, is necessary, or \
+             kernel.perf_event_paranoid of at most 1"
+                .into()
+        }
+        _ => format!("{step}: {errno}"),
     }
 }
 

@@ -4,11 +4,13 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use pathmeter_host::{Condition, SessionError, Wanted, allowed_cpus, host_paths, measure};
+use pathmeter_host::{
+    Condition, SessionError, Wanted, allowed_cpus, host_paths, measure, tracepoint_number,
+};
 use pathmeter_model::{Status, TimeComparison, TimeVerdict, Times, parse_times};
 
 fn condition(name: &str, filter: Option<Vec<u8>>) -> Condition {
-    Condition { name: name.to_owned(), filter }
+    Condition { name: name.to_owned(), filter, ..Condition::default() }
 }
 
 /// What the tests want of a session, of these paths.
@@ -109,6 +111,44 @@ fn the_flags_of_a_filter_are_the_kernels_to_take_unless_it_may_lack_them() {
         times.path("syscall.getppid").unwrap().status
     };
     assert_eq!((with(0), with(1)), (Status::Failed, Status::Ok));
+}
+
+fn mounts() -> String {
+    std::fs::read_to_string("/proc/self/mounts").unwrap()
+}
+
+/// Whatever the machine permits: hits prove it where it counts, and nothing is left of it.
+#[test]
+fn a_tracepoint_is_proved_where_it_is_hit_or_refused_with_a_reason() {
+    let before = mounts();
+    let number = tracepoint_number("sched", "sched_switch");
+    assert_eq!(mounts(), before);
+    let Ok(tracepoint) = number else { return };
+    let conditions = [Condition { name: "counted".to_owned(), tracepoint, ..Condition::default() }];
+    match measure(&wanted(&["syscall.getppid", "switch.pipe"], &conditions), &|_| ()) {
+        Ok(times) => {
+            let note = "counted: proved by its hits on switch.pipe; unproved on syscall.getppid, \
+                        which do not hit it";
+            assert!(times.notes.contains(&note.to_owned()), "{:?}", times.notes);
+        }
+        Err(SessionError::Condition { why, .. }) => assert!(why.contains("CAP_PERFMON"), "{why}"),
+        Err(error) => panic!("{error}"),
+    }
+    assert_eq!(mounts(), before);
+}
+
+#[test]
+fn ports_are_permitted_or_refused_with_a_reason() {
+    let conditions =
+        [condition("default", None), Condition { ports: 1024, ..condition("ports", None) }];
+    match measure(&wanted(&["syscall.getppid"], &conditions), &|_| ()) {
+        Ok(times) => assert_eq!(times.paths[0].status, Status::Ok),
+        Err(SessionError::Condition { condition, why }) => {
+            assert_eq!(condition, "ports");
+            assert!(why.contains("CONFIG_X86_IOPL_IOPERM") || why.contains("CAP_SYS_RAWIO"));
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[test]

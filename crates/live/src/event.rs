@@ -54,7 +54,7 @@ impl Modes {
 /// The first published `struct perf_event_attr`.
 #[repr(C)]
 #[derive(Default)]
-struct Attributes {
+pub(crate) struct Attributes {
     kind: u32,
     size: u32,
     config: u64,
@@ -65,6 +65,23 @@ struct Attributes {
 }
 
 const _: () = assert!(size_of::<Attributes>() == 64);
+
+/// No number of a task, a CPU or a group: all, any or none.
+pub(crate) const NONE: usize = usize::MAX;
+
+impl Attributes {
+    /// An event of this kind, with bits that say how it is counted.
+    pub(crate) fn new(kind: u32, config: u64, flags: u64) -> Self {
+        Self { kind, size: size_of::<Self>() as u32, config, flags, ..Self::default() }
+    }
+
+    /// Opens the event for this task on this CPU, in no group.
+    pub(crate) fn open(&self, task: usize, cpu: usize) -> sys::Ret {
+        let args = [core::ptr::from_ref(self) as usize, task, cpu, NONE, 0, 0];
+        // SAFETY: the kernel reads one `struct perf_event_attr` of the size that stands in it.
+        unsafe { sys::checked(PERF_EVENT_OPEN, args) }
+    }
+}
 
 /// The beginning of `struct perf_event_mmap_page`.
 #[repr(C)]
@@ -162,19 +179,9 @@ fn open(modes: Modes, cpu: usize) -> sys::Ret {
     const INSTRUCTIONS: u64 = 1;
     const TIMES: u64 = 3;
     const PINNED: u64 = 1 << 2;
-    const EVERY_TASK: usize = usize::MAX;
-    const NO_GROUP: usize = usize::MAX;
-    let attributes = Attributes {
-        kind: HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: INSTRUCTIONS,
-        read_format: TIMES,
-        flags: PINNED | modes.excluded(),
-        ..Attributes::default()
-    };
-    let args = [&raw const attributes as usize, EVERY_TASK, cpu, NO_GROUP, 0, 0];
-    // SAFETY: the kernel reads one `struct perf_event_attr` of the size that stands in it.
-    unsafe { sys::checked(PERF_EVENT_OPEN, args) }
+    let flags = PINNED | modes.excluded();
+    let attributes = Attributes::new(HARDWARE, INSTRUCTIONS, flags);
+    Attributes { read_format: TIMES, ..attributes }.open(NONE, cpu)
 }
 
 #[cfg(test)]

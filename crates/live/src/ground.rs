@@ -50,6 +50,8 @@ impl Ground {
 
 /// Makes them for `cpu`, as far as it may.
 pub(crate) fn make(cpu: usize) -> Result<Ground, Refused> {
+    // Where memory runs out, the kernel kills a probe rather than the command that tells of it.
+    let _ = write(b"/proc/self/oom_score_adj\0", b"1000");
     let in_root_cgroup = enter_root_cgroup().is_ok();
     let apart = (unshare(0).is_ok() || own_user_namespace().is_ok()) && new_root().is_ok();
     task::pin(cpu).map_err(at("sched_setaffinity"))?;

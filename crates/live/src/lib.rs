@@ -41,6 +41,9 @@ mod line;
 mod partner;
 #[cfg(any(test, feature = "batch"))]
 mod paths;
+#[cfg(any(test, feature = "batch"))]
+#[path = "arch/x86_64/ports.rs"]
+mod ports;
 /// What a probe's process is restrained by: here by a filter alone.
 mod restraint {
     pub(crate) use crate::filter::Filter as Restraint;
@@ -53,6 +56,8 @@ mod shared;
 mod socket;
 #[cfg(any(test, feature = "batch"))]
 mod time;
+#[cfg(any(test, feature = "batch"))]
+mod tracepoint;
 #[path = "../../agent/src/trouble.rs"]
 mod trouble;
 #[cfg(any(test, feature = "batch"))]

@@ -5,33 +5,39 @@
 //! of another size, so that its stack begins elsewhere. The server reads requests, a line each:
 //!
 //! ```text
-//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,FILTER,PAD
+//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,FILTER,PORTS,TRACEPOINT,PAD
 //! ```
 //!
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
 //! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
-//! call of a side, the number by which a filter of system calls is open, or 0, and bytes of the
+//! call of a side, the number by which a filter of system calls is open, or 0, the I/O port below
+//! which all are permitted, or 0, a tracepoint's number in tracefs, or 0, and bytes of the
 //! environment. A process has a second argument, with what is the same for all ([`given`]). Each
-//! request is answered by lines `side NUMBER TICKS…`, `unsupported REASON` or `failed REASON`, then
-//! `end`.
+//! request is answered by lines `hits COUNT`, if there is a tracepoint, and `side NUMBER TICKS…`,
+//! `unsupported REASON` or `failed REASON`, then `end`; or by `refused STEP ERROR`.
 
-use core::ptr::null;
+use core::{
+    ptr::null,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 use pathmeter_catalogue::{HOST, Suite};
 use pathmeter_probes::{
-    MAX_SAMPLES, Probe, batch,
+    MAX_SAMPLES, Outcome, Probe, ProbeReport, batch,
     sys::{self, flag},
     task::{self, Ended},
 };
 
 use crate::{
     execution::Execution,
+    failure::prove,
     filter::Filter,
     given,
     ground::{self, Refused, at},
     line::Line,
-    paths,
+    paths, ports,
     shared::SharedReport,
+    tracepoint::Tracepoint,
 };
 
 /// Seconds after which a probe is killed.
@@ -53,10 +59,12 @@ pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
     // Not before: who leaves no core file may not write to its own files in /proc, which map its
     // user into a namespace.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
-    given::keep([file, second, u64::from(ground::own_ipc_namespace())]);
+    given::keep([file, cpu, second, u64::from(ground::own_ipc_namespace())]);
     Line::write(format_args!("ready"), ground.numbers());
     let mut request = [0; REQUEST];
     while let Some(length) = next_line(&mut request) {
+        // Another process may have moved this one, and a CPU may have gone.
+        task::pin(cpu as usize).map_err(at("sched_setaffinity"))?;
         match task::in_child(|| execute(&mut request, length)) {
             Ok((_, Ended::Exit(0))) => {}
             Ok((_, ended)) => Line::write(format_args!("failed the process ended: {ended:?}"), []),
@@ -120,30 +128,57 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     const FEW: usize = 100;
     let _ = sys::alarm(WHOLE_LIMIT);
     given::keep(read(given).ok_or(Refused::ARGUMENTS)?);
-    let [index, calls, windows, sides, seed, delays @ .., filter, _pad] =
-        read::<10>(numbers).ok_or(Refused::ARGUMENTS)?;
+    let [index, calls, windows, sides, seed, delays @ .., filter, end, number, _pad] =
+        read::<12>(numbers).ok_or(Refused::ARGUMENTS)?;
     let (index, sides) = (index as usize, sides as usize);
     let windows = (windows as usize).clamp(1, MAX_SAMPLES);
-    let probe = probe(index).ok_or(Refused::ARGUMENTS)?;
+    PROBE.store(index, Relaxed);
+    probe(index).ok_or(Refused::ARGUMENTS)?;
     batch::set(calls, delays.map(|delay| delay as u32));
     batch::plan(sides, windows, seed);
+    if end > 0 {
+        ports::permit(end as usize)?;
+    }
+    let tracepoint = (number > 0)
+        .then(|| Tracepoint::open(number).map_err(at("perf_event_open")))
+        .transpose()?;
     let filter = (filter > 0).then(|| Filter::read(filter as usize).map_err(at("filter")));
     let mut shared = SharedReport::new(filter.transpose()?, seed)
         .map_err(|_| Refused { step: "mmap", error: 0 })?;
     // A rehearsal: it maps the program's pages and those of the report, since the two share their
     // memory; what a few windows report is in the first of them.
-    let _ = shared.run((index, probe), if windows > FEW { windows as u32 } else { 1 }, LIMIT);
-    match Execution::of(&mut shared, (index, probe), windows as u32, LIMIT) {
-        Execution::Samples(samples) => {
-            for side in 0..sides {
-                let of_side = samples.iter().enumerate();
-                let of_side =
-                    of_side.filter(|(window, _)| usize::from(batch::side(*window)) == side);
-                Line::write(format_args!("side {side}"), of_side.map(|(_, ticks)| *ticks));
-            }
-        }
-        came => Line::write(format_args!("{came}"), []),
+    let _ = shared.run((index, bound), if windows > FEW { windows as u32 } else { 1 }, LIMIT);
+    let before = tracepoint.as_ref().map_or(0, Tracepoint::hits);
+    let came = Execution::of(&mut shared, (index, bound), windows as u32, LIMIT);
+    if let Some(tracepoint) = tracepoint {
+        let hits = tracepoint.hits().saturating_sub(before);
+        Line::write(format_args!("hits {hits}"), []);
     }
+    write(&came, sides);
+    Ok(())
+}
+
+/// Writes what came of a path, side by side.
+fn write(came: &Execution<'_>, sides: usize) {
+    let Execution::Samples(samples) = came else {
+        return Line::write(format_args!("{came}"), []);
+    };
+    for side in 0..sides {
+        let of_side = samples.iter().enumerate();
+        let of_side = of_side.filter(|(window, _)| usize::from(batch::side(*window)) == side);
+        Line::write(format_args!("side {side}"), of_side.map(|(_, ticks)| *ticks));
+    }
+}
+
+/// The index of the path whose times the process takes.
+static PROBE: AtomicUsize = AtomicUsize::new(0);
+
+/// Its probe, whose times are none if it was not bound to its CPU to the end.
+fn bound(report: &mut ProbeReport) -> Outcome {
+    if let Some(probe) = probe(PROBE.load(Relaxed)) {
+        probe(report)?;
+    }
+    prove!(given::is_bound(), "the CPUs that it may execute on were changed meanwhile");
     Ok(())
 }
 

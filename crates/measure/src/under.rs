@@ -1,5 +1,7 @@
-//! What `--under` names: a kernel's condition, and the CPU of its guest if that is part of it.
+//! What `--under` names: a kernel's condition, the CPU of its guest if that is part of it, and what
+//! only the processes of a live host have.
 
+use pathmeter_host::Setting;
 use pathmeter_vm::{Condition, Cpu, NAMES, SettingKind, Settings};
 
 use crate::meant::close_to;
@@ -15,6 +17,8 @@ pub struct Under {
     pub cpu: Option<Cpu>,
     /// The settings of the kernel.
     pub condition: Condition,
+    /// What only a live host has.
+    pub live: Vec<Setting>,
 }
 
 impl Under {
@@ -30,9 +34,24 @@ impl Under {
             [cpu] => Some(cpu_model(&cpu[CPU.len()..])?),
             [one, other, ..] => return Err(format!("{one} and {other} set the same")),
         };
-        let condition = Condition::parse(&words.join(" "), seccomp::filter);
-        let condition = condition.map_err(|error| format!("{error}{}", meant(&words)))?;
-        Ok(Self { cpu, condition })
+        let (mut live, mut others) = (Vec::new(), Vec::new());
+        for word in words {
+            match Setting::parse(word) {
+                Some(setting) => add(&mut live, setting?)?,
+                None => others.push(word),
+            }
+        }
+        let condition = Condition::parse(&others.join(" "), seccomp::filter);
+        let condition = condition.map_err(|error| format!("{error}{}", meant(&others)))?;
+        Ok(Self { cpu, condition, live })
+    }
+
+    /// All settings but the CPU, as the user may write them; `default` if there are none.
+    pub fn name(&self) -> String {
+        let live = self.live.iter().map(ToString::to_string);
+        let rest = self.condition.to_string();
+        let rest = (self.live.is_empty() || !self.condition.is_default()).then_some(rest);
+        live.chain(rest).collect::<Vec<_>>().join(" ")
     }
 
     /// The guest's settings, if those without it are `usual`.
@@ -42,10 +61,19 @@ impl Under {
     }
 }
 
+/// Adds a setting, of which there is one of each kind.
+fn add(settings: &mut Vec<Setting>, setting: Setting) -> Result<(), String> {
+    if let Some(other) = settings.iter().find(|other| other.is_like(&setting)) {
+        return Err(format!("{other} and {setting} set the same"));
+    }
+    settings.push(setting);
+    Ok(())
+}
+
 /// What the first of these words may have been meant to be, if it begins with no kind of setting.
 fn meant(words: &[&str]) -> String {
-    let kinds: Vec<&str> =
-        SettingKind::SET.iter().map(|kind| kind.name()).chain([&CPU[..CPU.len() - 1]]).collect();
+    let kinds = SettingKind::SET.iter().map(|kind| kind.name());
+    let kinds: Vec<&str> = kinds.chain([&CPU[..CPU.len() - 1]]).chain(Setting::KINDS).collect();
     let mut settings = words.iter().filter_map(|word| word.split_once(':'));
     let unknown = settings.find(|(kind, _)| !kinds.contains(kind));
     let Some((kind, rest)) = unknown else {
@@ -98,6 +126,20 @@ mod tests {
         let alone = Under::parse("cpu:skylake").unwrap();
         assert!(alone.condition.is_default());
         assert_eq!(Under::parse("default").unwrap().cpu, None);
+    }
+
+    #[test]
+    fn what_only_a_live_host_has_is_there_once() {
+        let under = Under::parse("ioports:1024 seccomp:docker perf:a:b").unwrap();
+        assert_eq!(under.live.len(), 2);
+        assert!(under.name().starts_with("ioports:1024 perf:a:b seccomp:docker"));
+        for alone in ["default", "ioports:1", "boot:nopti"] {
+            assert_eq!(Under::parse(alone).unwrap().name(), alone);
+        }
+        let twice = Under::parse("ioports:1 ioports:2").unwrap_err();
+        assert_eq!(twice, "ioports:1 and ioports:2 set the same");
+        let close = Under::parse("pref:a:b").unwrap_err();
+        assert!(close.ends_with("; did you mean perf:a:b?"), "{close}");
     }
 
     #[test]

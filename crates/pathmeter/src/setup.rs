@@ -63,6 +63,7 @@ pub(crate) fn prepare_on(
 /// # Errors
 /// There is no QEMU that can run exact guests, or it can't have this CPU.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
+    refuse_live_settings(args)?;
     refuse_long_lines(args)?;
     let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
         Ok(cache) => (cache, None),
@@ -96,6 +97,17 @@ fn refuse_unknown(qemu: &Qemu, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), F
         help: meant(&cpu.name().to_lowercase(), &names)
             + "`pathmeter list cpus` lists the profiles, `qemu-system-x86_64 -cpu help` the models",
     })
+}
+
+/// Refuses settings that only processes of a live host have.
+fn refuse_live_settings(args: &GuestArgs) -> Result<(), Failure> {
+    match args.under.iter().find_map(|under| under.live.first()) {
+        None => Ok(()),
+        Some(setting) => Err(Failure::Usage {
+            message: format!("--under {setting}: only processes of a live host are put under it"),
+            help: format!("pathmeter compare host --under default --under {setting}"),
+        }),
+    }
 }
 
 /// Refuses what a kernel would cut short without a word.

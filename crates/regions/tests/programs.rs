@@ -7,17 +7,21 @@ use std::{
 };
 
 /// The folder with the programs, built once.
-static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+static PROGRAMS: LazyLock<PathBuf> = LazyLock::new(|| built("programs", &[]));
+
+/// Builds them into a folder of this name.
+fn built(folder: &str, settings: &[&str]) -> PathBuf {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let made = Command::new("make")
         .arg("-C")
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs"))
         .arg(format!("OUT={}", out.display()))
+        .args(settings)
         .output()
         .expect("there is make");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     out
-});
+}
 
 #[test]
 fn each_program_is_built_and_ends_with_0_outside_the_guest() {
@@ -43,6 +47,30 @@ fn each_program_is_built_and_ends_with_0_outside_the_guest() {
             Err(error) => panic!("{command:?}: {error}"),
         }
     }
+}
+
+#[test]
+fn a_program_that_is_built_to_prints_the_time_of_each_region() {
+    let programs = built("programs-times", &["CFLAGS=-O2 -DPRINT_TIMES"]);
+    for (program, regions) in [
+        ("popf", &["pushf-popf", "pushf-getppid-popf"][..]),
+        ("ioctl-loop64", &["ioctl"]),
+        ("ioperm-latency", &["round-trip"]),
+    ] {
+        let ran = Command::new(programs.join(program)).output().expect("it can be executed");
+        let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+        let timed: Vec<&str> = printed.lines().filter_map(region).collect();
+        assert_eq!(timed, regions, "{printed}");
+    }
+}
+
+/// The region that a line has times of, in ns and ticks.
+fn region(line: &str) -> Option<&str> {
+    let [name, ns, "ns", ticks, "ticks"] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let positive = |number: &str| number.parse::<f64>().is_ok_and(|number| number > 0.0);
+    (positive(ns) && positive(ticks)).then_some(name)
 }
 
 #[test]

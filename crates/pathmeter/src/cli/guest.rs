@@ -62,8 +62,9 @@ pub(crate) struct GuestArgs {
     /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of Landlock,
     /// audit:N and nft:N for so many rules that match nothing, tracepoint:GROUP:EVENT,
     /// kprobe:FUNCTION or ftrace:FUNCTION for what is traced. What this kernel does not know is an
-    /// error. `compare`, `explain` and `run`
-    /// take two, for one kernel: the first is BASE's (docs/guide/settings.md).
+    /// error. `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
+    /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports below
+    /// N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick

@@ -3,9 +3,13 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
+use pathmeter_host::{
+    Condition, Progress, Setting as Live, TracepointError, Wanted, allowed_cpus, host_paths,
+    tracepoint_number,
+};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_measure::meant::meant;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
@@ -37,15 +41,15 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     } else {
         last(times(subject)?, screen)?
     };
-    output::document(args.document.json(), file.as_ref(), &taken)?;
-    if let Some(boots) = boots {
-        boots.add(&taken, screen)?;
-    }
+    // A session can't be repeated: what can't be written is shown all the same.
+    let written = output::document(args.document.json(), file.as_ref(), &taken);
+    let added = boots.map_or(Ok(()), |boots| boots.add(&taken, screen));
     if !args.document.json() {
         let shown = |path: &str| selection.holds(path);
         let table = times_table(&taken, shown, args.rows.rows(), screen.style());
         output::print(table.as_bytes())?;
     }
+    written.and(added)?;
     let mut shown = taken.paths.iter().filter(|path| selection.holds(&path.path));
     let failed = shown.any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { Exit::Done })
@@ -115,11 +119,12 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     let shown = |path: &str| selection.holds(path);
     let taken = taken(&names, args, &shown, screen)?;
     let comparison = taken.compare(shown, margin(args)).ok_or_else(nothing_to_compare)?;
-    output::document(args.document.json(), file.as_ref(), &comparison)?;
+    let written = output::document(args.document.json(), file.as_ref(), &comparison);
     if !args.document.json() {
         let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
         output::print(table.as_bytes())?;
     }
+    written?;
     Ok(Exit::Done)
 }
 
@@ -254,7 +259,7 @@ fn selection(rows: &RowArgs, names: &[&Path]) -> Result<Selection, Failure> {
 /// What this machine is measured under: the default, unless the user names something.
 fn conditions(under: &[Under]) -> Result<Vec<Condition>, Failure> {
     if under.is_empty() {
-        return Ok(vec![Condition { name: "default".to_owned(), filter: None }]);
+        return Ok(vec![Condition::none()]);
     }
     under.iter().map(condition).collect()
 }
@@ -268,10 +273,18 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
     if under.cpu.is_some() {
         return Err(refused("cpu:", "it has the CPU that it has"));
     }
-    let mut filter = None;
+    let mut condition = Condition { name: under.name(), ..Condition::default() };
+    for setting in &under.live {
+        match setting {
+            Live::Ports(end) => condition.ports = *end,
+            Live::Tracepoint { category, event } => {
+                condition.tracepoint = tracepoint(category, event)?;
+            }
+        }
+    }
     for setting in under.condition.settings() {
         match setting {
-            Setting::Seccomp(of) => filter = Some(of.file()),
+            Setting::Seccomp(of) => condition.filter = Some(of.file()),
             Setting::Boot(word) => {
                 return Err(refused(&format!("boot:{word}"), "it would have to boot again"));
             }
@@ -296,14 +309,28 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 return Err(refused(&setting.to_string(), why));
             }
             Setting::Cgroup { name, .. } => {
-                let why = "limits of control groups are not set on live hosts yet";
+                let why = "a control group is no process's, and one would be left on the machine \
+                           if this command were killed";
                 return Err(refused(&format!("cgroup:{name}"), why));
             }
         }
     }
-    let name = under.condition.to_string();
-    let name = if name.is_empty() { "default".to_owned() } else { name };
-    Ok(Condition { name, filter })
+    Ok(condition)
+}
+
+/// The number of a tracepoint of this machine's kernel.
+fn tracepoint(category: &str, event: &str) -> Result<u64, Failure> {
+    let name = format!("{category}:{event}");
+    tracepoint_number(category, event).map_err(|error| Failure::Usage {
+        message: format!("perf:{name}: {error}"),
+        help: match &error {
+            TracepointError::Unknown { names } => {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                meant(&name, &names) + "`perf list tracepoint` lists them"
+            }
+            _ => "run as root, or have tracefs mounted and readable".to_owned(),
+        },
+    })
 }
 
 /// A session on this machine.

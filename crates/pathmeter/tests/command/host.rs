@@ -20,7 +20,9 @@ fn this_machine_is_measured_in_nanoseconds_and_its_document_is_a_subject() {
     assert_eq!((again.code, again.stdout), (Some(0), ran.stdout));
     let same = scene.run(&["compare", "host.json", "host.json", "--only", "syscall.getppid"]);
     assert_eq!(same.code, Some(0), "{}", same.stderr);
-    assert!(same.stdout.starts_with("Of 1 path, 1 is undecidable."), "{}", same.stdout);
+    // Of three replicates chance decides whether they are enough for `equal`.
+    let told = ["Of 1 path, 1 is undecidable.", "Of 1 path, 1 is equal."];
+    assert!(told.iter().any(|told| same.stdout.starts_with(told)), "{}", same.stdout);
 }
 
 #[test]
@@ -39,6 +41,11 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
     for (line, told) in [
         (&["measure", "host", "--under", "boot:nopti"][..], "it would have to boot again"),
         (&["measure", "host", "--under", "sysctl:vm.swappiness=1"], "change the whole machine"),
+        (&["measure", "host", "--under", "cgroup:memory.max=64M"], "would be left on the machine"),
+        (&["measure", "host", "--under", "ioports:0"], "is 1 to 65536"),
+        (&["measure", "host", "--under", "perf:sched"], "GROUP:EVENT"),
+        (&["measure", "host", "--under", "perf:sched:shed_switch"], "tracepoint"),
+        (&["measure", "lab", "--under", "ioports:10"], "only processes of a live host"),
         (&["measure", "host", "--under", "cpu:zen2"], "it has the CPU that it has"),
         (&["measure", "host", "--cpu", "zen2"], "--cpu would change nothing"),
         (&["measure", "host", "--format", "csv"], "--format would change nothing"),

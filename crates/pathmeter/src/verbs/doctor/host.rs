@@ -45,7 +45,7 @@ pub(super) fn checks() -> Result<Vec<Check>, Failure> {
 
 fn session(cpu: u32) -> Result<Times, Failure> {
     let interrupt = interrupt::listen();
-    let conditions = [Condition { name: "default".to_owned(), filter: None }];
+    let conditions = [Condition::none()];
     Ok(measure(
         &Wanted {
             paths: &TRIED,
