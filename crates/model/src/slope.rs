@@ -229,7 +229,7 @@ mod tests {
         fn a_line_is_recovered_to_the_instruction(
             numbers in numbers(), constant in -100_000_i64..100_000, per_unit in -5000_i64..5000,
         ) {
-            let at = |number: &u64| (*number, constant + per_unit * *number as i64);
+            let at = |number: &u64| (*number, constant + per_unit * number.cast_signed());
             let (found, pieces) = fit(&numbers.iter().map(at).collect::<Vec<_>>());
             prop_assert_eq!(found, Some(constant));
             prop_assert_eq!(pieces.len(), 1);
@@ -244,8 +244,8 @@ mod tests {
         ) {
             let bend = numbers[1 + at.index(numbers.len() - 2)];
             let value = |number: u64| {
-                let beyond = number.saturating_sub(bend) as i64;
-                constant + before * number as i64 + more * beyond
+                let beyond = number.saturating_sub(bend).cast_signed();
+                constant + before * number.cast_signed() + more * beyond
             };
             let points: Vec<_> = numbers.iter().map(|it| (*it, value(*it))).collect();
             let (found, pieces) = fit(&points);
