@@ -105,8 +105,8 @@ pub enum ConditionError {
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
-         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION or cpu:CPU; several are separated \
-         by spaces, and `default` is none"
+         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION or cpu:CPU; several are \
+         separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.

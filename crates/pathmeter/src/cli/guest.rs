@@ -59,12 +59,12 @@ pub(crate) struct GuestArgs {
     /// cpu:CPU as --cpu takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M,
     /// cgroup:depth=N for so many groups, each in the one before, seccomp:FILE for an OCI profile
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
-    /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of Landlock,
-    /// audit:N and nft:N for so many rules that match nothing, tracepoint:GROUP:EVENT,
+    /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of
+    /// Landlock, audit:N and nft:N for so many rules that match nothing, tracepoint:GROUP:EVENT,
     /// kprobe:FUNCTION or ftrace:FUNCTION for what is traced. What this kernel does not know is an
     /// error. `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
-    /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports below
-    /// N, and perf:GROUP:EVENT (docs/guide/host.md).
+    /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports
+    /// below N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick
