@@ -90,6 +90,28 @@ pub struct SlopePiece {
     pub per_unit: Option<i64>,
 }
 
+impl SlopeResult {
+    /// Whether each row's function is that of its own differences, under ascending numbers.
+    ///
+    /// # Errors
+    /// The row, and what contradicts itself.
+    pub fn check(&self) -> Result<(), String> {
+        if !self.numbers.is_sorted_by(|one, next| one < next) {
+            return Err("the numbers do not ascend".to_owned());
+        }
+        let all = [Some(&self.paths), self.program_rows.as_ref()].into_iter().flatten();
+        all.flat_map(|rows| &rows.rows).try_for_each(|row| {
+            let points = self.numbers.iter().copied().zip(row.differences.iter().copied());
+            let (constant, pieces) = fit(&points.collect::<Vec<_>>());
+            let is_whole = row.differences.len() == self.numbers.len();
+            if is_whole && (constant, &pieces) == (row.constant, &row.pieces) {
+                return Ok(());
+            }
+            Err(format!("{}: its function is not that of its differences", row.row))
+        })
+    }
+}
+
 impl SlopePiece {
     fn between(&(from, at_from): &(u64, i64), &(to, at_to): &(u64, i64)) -> Self {
         Self::of(from, to, at_to.saturating_sub(at_from))
@@ -185,7 +207,12 @@ impl SlopeRows {
         for name in &names {
             match row(name, &compared) {
                 None => unmeasured.push((*name).to_owned()),
-                Some(row) if changed.contains(name) => rows.push(row),
+                // What differs in its values or its place alone has no slope.
+                Some(row)
+                    if changed.contains(name) && row.differences.iter().any(|it| *it != 0) =>
+                {
+                    rows.push(row);
+                }
                 Some(_) => {}
             }
         }

@@ -19,12 +19,15 @@ mod settings;
 pub(crate) mod severity;
 mod sheet;
 mod single;
+mod slope;
 mod times;
 mod whisker;
 mod window;
 
 use pathmeter_experiment::ExperimentReport;
-use pathmeter_model::{Comparison, Joined, Measurement, SettingsResult, TimeComparison, Times};
+use pathmeter_model::{
+    Comparison, Joined, Measurement, SettingsResult, SlopeResult, TimeComparison, Times,
+};
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
@@ -82,6 +85,8 @@ pub enum PageSection {
     Experiment(Box<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Box<SettingsResult>),
+    /// What a kernel costs by the number of a setting.
+    Slope(Box<SlopeResult>),
     /// Times of a session on a machine.
     Times {
         /// All of it, since what is subtracted of all paths is a path of it.
@@ -197,6 +202,13 @@ impl PageSection {
                 html.add(&settings::section(result, data));
                 html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
                 settings::headline(result)
+            }
+            Self::Slope(result) => {
+                let with = measured_with(&result.configuration.measured_with());
+                html.add(&changes::measured(vec![with]));
+                html.add(&slope::section(result, data));
+                html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
+                slope::headline(result)
             }
         };
         (headline, html)

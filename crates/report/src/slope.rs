@@ -47,7 +47,7 @@ fn section(
 
 /// `31 of 49 paths differ. 29 cost a constant and as much for each layer, to the instruction; most
 /// file.stat: +80 and +23 per layer. 2 do not: fork-exit bends at 4.`
-fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> String {
+pub(crate) fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> String {
     let (straight, bent): (Vec<_>, Vec<_>) = rows.rows.iter().partition(|row| row.is_straight());
     let all = plural(rows.compared, what);
     let head = match rows.rows.len() {
@@ -91,7 +91,7 @@ fn place(row: &SlopeRow) -> String {
     }
 }
 
-fn per_unit(row: &SlopeRow) -> i64 {
+pub(crate) fn per_unit(row: &SlopeRow) -> i64 {
     row.pieces.first().and_then(|piece| piece.per_unit).unwrap_or(0)
 }
 
@@ -131,7 +131,7 @@ fn table(
 }
 
 /// `+23`, or `+50 in 3`, where that is no whole number for each.
-fn slope(piece: &SlopePiece) -> String {
+pub(crate) fn slope(piece: &SlopePiece) -> String {
     piece.per_unit.map_or_else(
         || format!("{} in {}", signed(piece.difference), piece.to - piece.from),
         signed,
@@ -139,7 +139,7 @@ fn slope(piece: &SlopePiece) -> String {
 }
 
 /// `from 4 +20, from 8 +18; several values`.
-fn remark(row: &SlopeRow) -> String {
+pub(crate) fn remark(row: &SlopeRow) -> String {
     let pieces = row.pieces.iter().skip(1);
     let bends: Vec<String> =
         pieces.map(|piece| format!("from {} {}", piece.from, slope(piece))).collect();

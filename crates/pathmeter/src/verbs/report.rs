@@ -97,6 +97,7 @@ fn is_broken(section: &PageSection) -> bool {
         PageSection::Explanation(_)
         | PageSection::Experiment(_)
         | PageSection::TimeComparison { .. }
+        | PageSection::Slope(_)
         | PageSection::Joined(_) => false,
     }
 }
@@ -209,6 +210,7 @@ impl<'a> Report<'a> {
             Input::Explanation(_) => Some("an explanation"),
             Input::Experiments(_) => Some("an experiment"),
             Input::Settings(_) => Some("a table of settings"),
+            Input::Slope(_) => Some("a slope"),
             _ => None,
         });
         whole.map_or(Ok(()), |what| {
@@ -247,6 +249,7 @@ impl<'a> Report<'a> {
                     .extend(reports.into_iter().map(|one| PageSection::Experiment(Box::new(one)))),
                 Input::Settings(results) => sections
                     .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
+                Input::Slope(slope) => sections.push(PageSection::Slope(slope)),
                 Input::TimeComparison(comparison) => {
                     let across = Vec::new();
                     sections.push(PageSection::TimeComparison { comparison, across });

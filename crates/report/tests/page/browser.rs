@@ -27,12 +27,16 @@ const press = (key) => document.activeElement.dispatchEvent(
 const shown = (elements) => elements.filter((it) => it.getClientRects().length > 0);
 addEventListener("load", () => {
     try { use(); } catch (error) { see("error: " + error); }
+    // What was refused is told in tasks of its own, which a busy machine may have left for later.
+    setTimeout(tell, 500);
+});
+const tell = () => {
     for (const entry of performance.getEntriesByType("resource")) see("request: " + entry.name);
     const told = document.createElement("pre");
     told.id = "seen";
     told.textContent = seen.join("\n");
     document.body.append(told);
-});
+};
 const use = () => {
 "#;
 

@@ -10,7 +10,7 @@ use pathmeter_report::PageSection;
 
 use crate::scene::{
     HOSTILE, comparison, everything, experiment, explained, history, joined, page, result, session,
-    settings, single, times,
+    settings, single, slope, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -177,6 +177,19 @@ fn settings_are_rows_that_open_and_those_without_numbers_stand_below() {
 }
 
 #[test]
+fn a_slope_is_a_picture_of_each_row_and_a_table() {
+    let page = page(&[slope()]);
+    let headline = &texts(&page, "h1")[0];
+    assert!(headline.contains("2 of 3 paths differ. 1 costs a constant and as much"), "{headline}");
+    let pictures: Vec<_> = elements(&page).into_iter().filter(|it| it.name == "svg").collect();
+    assert_eq!(pictures.len(), 4, "two rows of paths, two of the program");
+    let told = pictures[0].attribute("aria-label").unwrap();
+    assert!(told.contains("from 2 +40"), "{told}");
+    let captions = texts(&page, "figcaption");
+    assert!(captions.iter().any(|it| it.contains("0 and +10 per rule")), "{captions:?}");
+}
+
+#[test]
 fn the_fingerprint_is_there_in_full() {
     let page = page(&[comparison()]);
     let all = texts(&page, "details").concat();
@@ -231,7 +244,7 @@ fn no_line_goes_from_one_unit_to_another() {
 
 #[test]
 fn every_section_of_numbers_says_what_they_were_measured_with() {
-    for section in [comparison(), single(), history(), settings()] {
+    for section in [comparison(), single(), history(), settings(), slope()] {
         let page = page(&[section]);
         assert!(page.contains("Measured with QEMU 7.2.22, "), "{page}");
     }

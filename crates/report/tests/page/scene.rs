@@ -5,7 +5,8 @@ use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
 use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
     Baseline, Check, Joined, Measurement, PathResult, SettingOutcome, SettingRow, SettingsSet,
-    Status, Threshold, TimeComparison, Times, Unit, compare, example,
+    SideInfo, SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison, Times, Unit,
+    compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -146,12 +147,35 @@ pub(crate) fn settings() -> PageSection {
     PageSection::Settings(Box::new(example::settings(&baseline, set)))
 }
 
+/// What each further rule costs: a line for one path, a bend for another; a program beside them.
+pub(crate) fn slope() -> PageSection {
+    let base = result("6.1.0", [3000, 900, 5000]);
+    let steps = [(1, [3010, 905, 5000]), (2, [3020, 910, 5000]), (4, [3040, 990, 5000])];
+    let steps = steps.map(|(number, costs)| (number, result("6.1.0", costs)));
+    let numbers = steps.iter().map(|(number, _)| *number).collect();
+    let steps: Vec<_> = steps.iter().map(|(number, result)| (*number, result)).collect();
+    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
+    let slope = SlopeResult {
+        schema: SlopeSchema::V1,
+        base: SideInfo::from(&base),
+        configuration: base.configuration.clone(),
+        setting: format!("audit:{{1,2,4}}{HOSTILE}"),
+        unit: format!("rule{HOSTILE}"),
+        numbers,
+        paths: SlopeRows::of_paths(&baseline, &steps, |_| true),
+        program: Some(vec![HOSTILE.to_owned()]),
+        program_rows: Some(SlopeRows::of_paths(&baseline, &steps, |_| true)),
+    };
+    slope.check().unwrap();
+    PageSection::Slope(Box::new(slope))
+}
+
 /// All kinds of sections, the two kernels first.
 pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
     let mut all = vec![comparison(), single(), history(), alone, experiment(), settings()];
-    all.extend([explained(), session(), times(), joined()]);
+    all.extend([explained(), session(), times(), joined(), slope()]);
     all
 }
 

@@ -9,8 +9,8 @@ use std::{iter, slice};
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
     Boots, Comparison, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult,
-    TimeComparison, check_comparison, check_joined, check_time_comparison, parse_boots,
-    parse_measurement, parse_times,
+    SlopeResult, TimeComparison, check_comparison, check_joined, check_time_comparison,
+    parse_boots, parse_measurement, parse_times,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -29,6 +29,7 @@ const EXPLAINED: &str = "pathmeter.explained-comparison/1";
 const EXPLAIN: &str = "pathmeter.explain/1";
 const EXPERIMENT: &str = "pathmeter.experiment/1";
 const SETTINGS: &str = "pathmeter.settings/1";
+const SLOPE: &str = "pathmeter.slope/1";
 const RESULT: &str = "pathmeter.result/1";
 const TIMES: &str = "pathmeter.times/1";
 const BOOTS: &str = "pathmeter.boots/1";
@@ -52,6 +53,8 @@ pub(super) enum Input {
     Experiments(Vec<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Vec<SettingsResult>),
+    /// What a kernel costs by the number of a setting.
+    Slope(Box<SlopeResult>),
     /// Times of a machine: of one session, or of several boots.
     Times(Boots),
     /// Times of two sides.
@@ -151,11 +154,17 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             check_joined(&joined)?;
             Ok(Input::Joined(joined))
         }
+        Some(SLOPE) => {
+            let slope: Box<SlopeResult> = read(bytes, SLOPE)?;
+            slope.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
+            Ok(Input::Slope(slope))
+        }
         Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {TIMES}, {BOOTS}, {TIME_COMPARISON} and {JOINED}"
+             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {SLOPE}, {TIMES}, {BOOTS}, {TIME_COMPARISON} and \
+             {JOINED}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }

@@ -1,0 +1,186 @@
+//! What a kernel costs by the number of a setting: a small picture of each row's function, and all
+//! rows as a table.
+
+use pathmeter_model::{SlopeResult, SlopeRow, SlopeRows, clean, command_line};
+
+use super::data::Data;
+use super::html::Html;
+use super::sheet::{Cell, Heading, Row, Sheet};
+use crate::number::{grouped, signed};
+use crate::slope::{per_unit, remark, sentence, slope};
+
+const HEADINGS: [Heading; 5] = [
+    ("row", "text"),
+    ("default", "number"),
+    ("constant", "number"),
+    ("per unit", "number"),
+    ("bends", "text"),
+];
+/// Rows that have pictures.
+const PICTURES: usize = 12;
+/// The size of a picture, and of the room around its function, in its own units.
+const WIDTH: f64 = 260.0;
+const HEIGHT: f64 = 130.0;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 10.0;
+const BOTTOM: f64 = 22.0;
+
+/// The sentence of the paths, or of the program if no path was looked at.
+pub(super) fn headline(result: &SlopeResult) -> String {
+    let name = result.base.release.as_ref().unwrap_or(&result.base.name);
+    format!("{} on {name}: {}", result.setting, sentence(result, &result.paths, "path"))
+}
+
+/// The section's body.
+pub(super) fn section(result: &SlopeResult, data: &mut Data) -> Html {
+    let mut html = Html::default();
+    html.raw(
+        "<p class=\"note\">The difference to the kernel without the setting, in instructions, ",
+    );
+    html.raw("by the number of ").text(&result.unit).raw("s. Dots are measured; between two of ");
+    html.raw("them the function is taken to be linear.</p>");
+    html.add(&rows(result, &result.paths, "Paths that differ", data));
+    if let (Some(command), Some(program)) = (&result.program, &result.program_rows) {
+        html.raw("<h3>").text(&clean(&command_line(command))).raw("</h3><p>");
+        html.text(&sentence(result, program, "row")).raw("</p>");
+        html.add(&rows(result, program, "Rows of the program that differ", data));
+    }
+    html
+}
+
+fn rows(result: &SlopeResult, rows: &SlopeRows, caption: &'static str, data: &mut Data) -> Html {
+    let mut html = Html::default();
+    html.raw("<div class=\"slopes\">");
+    for row in rows.rows.iter().take(PICTURES) {
+        html.add(&figure(result, row));
+    }
+    html.raw("</div>");
+    let all = rows.rows.iter().map(|row| sheet_row(caption, row)).collect();
+    let sheet = Sheet { caption, sorts: true, headings: HEADINGS.to_vec(), rows: all };
+    html.add(&sheet.html(data));
+    if !rows.unmeasured.is_empty() {
+        let names = rows.unmeasured.join(", ");
+        html.raw("<p class=\"note\">Not measured under every number: ").text(&names).raw("</p>");
+    }
+    html
+}
+
+/// A row's function, with what it costs below it.
+fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
+    let mut html = Html::default();
+    let told = match (row.is_straight(), row.constant) {
+        (true, Some(constant)) => {
+            let each = signed(per_unit(row));
+            format!("{} and {each} per {}", signed(constant), result.unit)
+        }
+        _ => remark(row),
+    };
+    html.raw("<figure>").add(&picture((&result.numbers, &result.unit), row, &told));
+    html.raw("<figcaption><b>").text(&row.row).raw("</b><br>").text(&told);
+    html.raw("</figcaption></figure>");
+    html
+}
+
+/// The function through the measured points, over a line where the difference is none.
+#[allow(clippy::cast_precision_loss, reason = "places in a picture")]
+fn picture((numbers, unit): (&[u64], &str), row: &SlopeRow, told: &str) -> Html {
+    let points: Vec<(f64, f64)> = numbers
+        .iter()
+        .zip(&row.differences)
+        .map(|(number, difference)| (*number as f64, *difference as f64))
+        .collect();
+    let most = points.last().map_or(1.0, |(number, _)| number.max(1.0));
+    let ends = row.differences.iter().fold([0, 0], |[low, high]: [i64; 2], difference| {
+        [low.min(*difference), high.max(*difference)]
+    });
+    let [low, high] = ends.map(|end| end as f64);
+    let span = (high - low).max(1.0);
+    let x = |number: f64| LEFT + (WIDTH - LEFT - RIGHT) * number / most;
+    let y = |difference: f64| TOP + (HEIGHT - TOP - BOTTOM) * (high - difference) / span;
+    let place = |place: f64| format!("{place:.1}");
+
+    let mut html = Html::default();
+    html.raw("<svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
+    html.text(&format!("{}: {told}", row.row)).raw("\"><path class=\"none\" d=\"M");
+    html.text(&place(LEFT)).raw(" ").text(&place(y(0.0))).raw("H").text(&place(WIDTH - RIGHT));
+    html.raw("\"/><path class=\"line\" d=\"");
+    for (at, (number, difference)) in points.iter().enumerate() {
+        html.raw(if at == 0 { "M" } else { "L" });
+        html.text(&place(x(*number))).raw(" ").text(&place(y(*difference)));
+    }
+    html.raw("\"/>");
+    for (number, difference) in &points {
+        html.raw("<circle r=\"2.5\" cx=\"").text(&place(x(*number))).raw("\" cy=\"");
+        html.text(&place(y(*difference))).raw("\"/>");
+    }
+    for end in ends.into_iter().filter(|end| *end != 0).chain([0]) {
+        html.raw("<text x=\"47\" y=\"").text(&place(y(end as f64) + 4.0)).raw("\">");
+        html.text(&signed(end)).raw("</text>");
+    }
+    let [first, last] = [numbers.first(), numbers.last()].map(|it| it.copied().unwrap_or(0));
+    let last_one = format!("{last} {unit}s");
+    for (number, text) in [(first, first.to_string()), (last, last_one)] {
+        html.raw("<text y=\"126\" x=\"").text(&place(x(number as f64) + 8.0)).raw("\">");
+        html.text(&text).raw("</text>");
+    }
+    html.raw("</svg>");
+    html
+}
+
+fn sheet_row(caption: &str, row: &SlopeRow) -> Row {
+    let each = row.pieces.first();
+    Row {
+        name: row.row.clone(),
+        anchor: format!("{}.{}", caption.split(' ').next().unwrap_or_default(), row.row),
+        unit: None,
+        verdict: "",
+        cells: vec![
+            Cell::number("", &row.base, grouped(row.base)),
+            Cell::number(
+                "",
+                &row.constant.unwrap_or_default(),
+                row.constant.map(signed).unwrap_or_default(),
+            ),
+            Cell::number("", &per_unit(row), each.map(slope).unwrap_or_default()),
+            Cell::text("", remark(row)),
+        ],
+        details: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(differences: Vec<i64>) -> SlopeRow {
+        SlopeRow {
+            row: "file.stat".to_owned(),
+            base: 100,
+            differences,
+            several_values: false,
+            constant: None,
+            pieces: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_picture_has_a_dot_for_each_number_within_its_frame() {
+        for differences in [vec![10, 20, 40], vec![-10, 0, 30], vec![0, 0, 0], vec![-1, -5, -9]] {
+            let svg = picture((&[1, 2, 16], "layer"), &row(differences), "told").into_string();
+            assert_eq!(svg.matches("<circle").count(), 3);
+            let places = svg.split("cy=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            for place in places {
+                let place: f64 = place.parse().unwrap();
+                assert!((TOP..=HEIGHT - BOTTOM).contains(&place), "{svg}");
+            }
+            assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        }
+    }
+
+    #[test]
+    fn what_a_document_without_numbers_draws_is_no_nonsense() {
+        let svg = picture((&[], "layer"), &row(Vec::new()), "<b>").into_string();
+        assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{svg}");
+    }
+}
