@@ -2,7 +2,7 @@
 //! its accesses to a file is checked by every layer (landlock(7)).
 //!
 //! Each layer handles every right to files that the kernel knows, and has one rule, which allows
-//! them all beneath `/`. Rights to networks are not handled: a rule is of one port.
+//! them all beneath `/`. Rights to networks are not handled: each rule names one port.
 
 use pathmeter_probes::sys::{self, CStr, errno, flag, nr};
 

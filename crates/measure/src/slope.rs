@@ -35,7 +35,7 @@ impl Slope {
     pub fn parse(text: &str) -> Result<Self, String> {
         let shape = || {
             format!(
-                "{text}: a slope is of one setting with numbers in braces, in quotation marks: \
+                "{text}: --slope takes one setting with numbers in braces, in quotation marks: \
                  'landlock:{{0,1,2,4}}'"
             )
         };

@@ -77,7 +77,7 @@ fn document(store: &Store, number: u64) -> Result<Measurement, Failure> {
 struct Kernels<'a> {
     session: Session,
     images: Vec<Image>,
-    /// Those of them that a result is of.
+    /// Those of them that a result was measured on.
     used: RefCell<BTreeSet<String>>,
     screen: &'a Screen,
 }
@@ -119,12 +119,13 @@ impl<'a> Kernels<'a> {
         Ok(failures)
     }
 
-    /// Says which of the kernels no step's result is of.
+    /// Says which of the kernels none of the steps' results was measured on.
     fn note_unused(&self) {
         let used = self.used.borrow();
         for image in self.images.iter().filter(|image| !used.contains(image.sha256())) {
             let name = image.subject().name;
-            self.screen.note(&format!("{name}: no result of the largest steps is of this kernel"));
+            self.screen
+                .note(&format!("{name}: none of the largest steps was measured on this kernel"));
         }
     }
 

@@ -15,7 +15,7 @@ pub(super) fn refuse_several_cpus(args: &SettingsArgs) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::Usage {
-        message: "--slope with several --cpu: a slope is of one".to_owned(),
+        message: "--slope with several --cpu: a slope is measured on one".to_owned(),
         help: "measure it on each in turn".to_owned(),
     })
 }

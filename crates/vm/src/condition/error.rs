@@ -1,0 +1,72 @@
+//! Why a text is no condition, in words that say how it is written.
+
+use pathmeter_wire::condition::{MAX_DEPTH, MAX_FILTER, MAX_LAYERS, MAX_RULES};
+
+/// Why a text is no condition.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// The setting begins with none of the known kinds.
+    #[error(
+        "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
+         cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
+         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION or cpu:CPU; several are \
+         separated by spaces, and `default` is none"
+    )]
+    Unknown(String),
+    /// It has characters that no setting has.
+    #[error("{0:?}: a setting has no control characters")]
+    Character(String),
+    /// A word of the command line has a quotation mark, by which a kernel reads another name.
+    #[error("{0}: a word has no quotation marks: it has no spaces, for which Linux takes them")]
+    Quoted(String),
+    /// The parameter is the guest's own.
+    #[error("{0}: this parameter is the guest's own, without which it can't be measured")]
+    Own(String),
+    /// A sysctl's name leads out of the folder of sysctls, or names none.
+    #[error("{0}: a sysctl is written sysctl:NAME=VALUE, such as sysctl:vm.swappiness=10")]
+    Sysctl(String),
+    /// A file of a control group is not named as those with limits are.
+    #[error("{0}: a limit is written cgroup:CONTROLLER.FILE=VALUE, such as cgroup:memory.max=64M")]
+    Cgroup(String),
+    /// A path leads out of `/sys`, or names no file.
+    #[error(
+        "{0}: a file is written sysfs:PATH=VALUE, its path below /sys without `..`, such as \
+         sysfs:kernel/mm/transparent_hugepage/enabled=always"
+    )]
+    Sysfs(String),
+    /// It is no number of control groups.
+    #[error("{0}: cgroup:depth=N makes 1 to {MAX_DEPTH} groups, each in the one before")]
+    Depth(String),
+    /// It is no number of layers.
+    #[error("{0}: landlock:N has 1 to {MAX_LAYERS} layers, as many as Linux takes")]
+    Landlock(String),
+    /// It is no number of rules.
+    #[error(
+        "{0}: audit:N adds 1 to {MAX_RULES} rules that match nothing (boot:audit=1 enables audit \
+         without one)"
+    )]
+    Audit(String),
+    /// It is no number of rules.
+    #[error("{0}: nft:N adds 1 to {MAX_RULES} rules that match no packet")]
+    Nft(String),
+    /// It names no tracepoint.
+    #[error(
+        "{0}: a tracepoint is written tracepoint:GROUP:EVENT, as in tracepoint:sched:sched_switch"
+    )]
+    Tracepoint(String),
+    /// It names no function.
+    #[error("{0}: a function is written as the kernel's symbol table has it, without an offset")]
+    Function(String),
+    /// The same thing is set twice.
+    #[error("{0} and {1} set the same")]
+    Twice(String, String),
+    /// It is longer than a guest takes.
+    #[error("the condition is longer than a guest takes")]
+    Long,
+    /// The filter's program is not one that a kernel takes.
+    #[error("{0}: a filter has 1 to {MAX_FILTER} instructions")]
+    Filter(String),
+    /// The file of a filter can't be used.
+    #[error("{0}")]
+    Profile(String),
+}
