@@ -1,7 +1,7 @@
 //! The condition that the guest is put under before it is measured: `/condition` in the initramfs
 //! has its settings, `/filter` what measured processes restrain themselves by.
 //!
-//! Whatever can't be had is reported to the host, by its place: a setting without effect must never
+//! First the modules are loaded that the settings need. Whatever can't be had is reported to the host, by its place: a setting without effect must never
 //! be one that the kernel does not know. Then it is shown what the kernel's files say of them.
 
 use pathmeter_probes::{
@@ -20,12 +20,12 @@ use crate::{
     audit, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
-    landlock, nft,
+    landlock, module, nft,
     path::Path,
     port::Port,
     refusal::{Refusal, not_taken, refused, unknown},
     restraint::Restraint,
-    shown, sysfs, tracing,
+    shown, sysfs, tool, tracing,
     trouble::Trouble,
 };
 
@@ -62,10 +62,14 @@ pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
         condition::read(&text[..length])
             .map_err(|error| -> Trouble { Text::format(format_args!("/condition: {error}")) })
     };
+    for file in settings()?.filter(|setting| setting.kind == SettingKind::Load) {
+        module::load(file.name, file.value)?;
+    }
     let is_depth = |it: &Setting<'_>| it.kind == SettingKind::Cgroup && it.name == DEPTH.as_bytes();
     let depth = settings()?.find(is_depth).map_or(1, |setting| count(setting.value));
     let mut files = 0;
-    for (index, setting) in settings()?.enumerate() {
+    let made = settings()?.filter(|setting| setting.kind != SettingKind::Load);
+    for (index, setting) in made.enumerate() {
         if setting.kind == SettingKind::Show {
             shown::send(port, files, (setting.name, setting.value));
             files += 1;
@@ -108,7 +112,9 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Tracepoint => tracing::tracepoint(setting.name).map(Some),
         SettingKind::Kprobe => tracing::kprobe(setting.name).map(Some),
         SettingKind::Ftrace => tracing::function(setting.name).map(Some),
-        SettingKind::Show => Ok(None),
+        SettingKind::Module => module::loaded(setting.name).map(Some),
+        SettingKind::Tool => tool::execute(setting.name).map(Some),
+        SettingKind::Load | SettingKind::Show => Ok(None),
     }
 }
 

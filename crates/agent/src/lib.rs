@@ -30,11 +30,13 @@ mod file;
 mod filter;
 mod guest;
 mod landlock;
+mod module;
 mod netlink;
 mod nft;
 mod path;
 mod pause;
 mod plan;
+mod pointers;
 mod port;
 #[cfg(feature = "program")]
 mod program;
@@ -48,8 +50,10 @@ mod spent;
 mod start;
 mod symbols;
 mod sysfs;
+mod tool;
 mod tracing;
 mod trouble;
+mod unpack;
 
 pub use agent::enter;
 #[cfg(feature = "program")]

@@ -36,7 +36,7 @@ const AT_ONCE: u32 = 8;
 /// Adds so many rules, and lists them.
 pub(crate) fn add(rules: u32) -> Result<Held, Refusal> {
     let socket = Socket::open(NETLINK_NETFILTER, || {
-        unknown("this kernel has no nftables built in: `run --module nf_tables` loads them")
+        unknown("this kernel has no nftables, and its file has no module nf_tables")
     })?;
     batch(&socket, |message| {
         message.begin(NEW_TABLE, CREATE, |it| {

@@ -15,13 +15,14 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::{
     Kind,
-    job::{Job, MAX_WORDS, Words},
+    job::Job,
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
 use crate::{
     arch::{marked_end, marked_execve},
     condition, guest, pause,
+    pointers::pointers,
     port::Port,
     restraint::Restraint,
     root::Roots,
@@ -42,7 +43,6 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let job = read()?;
     prepare();
-    load_modules(&job)?;
     if !condition::meet(port)? {
         return Ok(());
     }
@@ -80,29 +80,6 @@ fn prepare() {
     // A program that does not need them must not fail for what a kernel lacks.
     let _ = sys::set_host_name(b"pathmeter");
     let _ = socket::bring_loopback_up();
-}
-
-/// Loads the job's kernel modules.
-fn load_modules(job: &Job<'_>) -> Result<(), Trouble> {
-    for module in job.modules.iter() {
-        let (path, may_refuse) = match module {
-            [b'?', path @ ..] => (path, true),
-            path => (path, false),
-        };
-        let loaded = sys::open(CStr::new(path), flag::O_RDONLY, 0).and_then(|fd| {
-            let loaded = sys::load_module(fd, CStr::new(b"\0"));
-            let _ = sys::close(fd);
-            loaded
-        });
-        if let (Err(error), false) = (loaded, may_refuse) {
-            let name = core::str::from_utf8(path.strip_suffix(&[0]).unwrap_or(path));
-            return Err(Text::format(format_args!(
-                "the kernel does not load the module {} (error {error})",
-                name.unwrap_or("?")
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// What becomes the program: pointers for execve(2), and what the child leaves to its parent, whose
@@ -149,20 +126,6 @@ impl Launch {
         };
         self.error = sys::sorted(result).err().unwrap_or(0);
     }
-}
-
-/// An array of pointers to the words, ended by null, in memory that stays.
-fn pointers(words: Words<'_>) -> Result<usize, Trouble> {
-    let bytes = (MAX_WORDS + 1) * size_of::<usize>();
-    let address = sys::map(bytes, flag::MAP_PRIVATE).map_err(|error| -> Trouble {
-        Text::format(format_args!("no memory for the program's arguments (error {error})"))
-    })?;
-    // SAFETY: mapped just now, zeroed, aligned to a page, and known to nobody else.
-    let array = unsafe { core::slice::from_raw_parts_mut(address as *mut usize, MAX_WORDS + 1) };
-    for (place, word) in array.iter_mut().take(MAX_WORDS).zip(words.iter()) {
-        *place = word.as_ptr() as usize;
-    }
-    Ok(address)
 }
 
 /// Of which runs the host was told what they wrote.

@@ -8,16 +8,12 @@ use pathmeter_probes::{
     sys::{self, CStr, flag},
     text::Text,
 };
-use pathmeter_wire::archive::{Record, RecordKind, Records};
+use pathmeter_wire::archive::Records;
 
-use crate::{devices, file::contents, guest, trouble::Trouble};
+use crate::{devices, file::contents, guest, trouble::Trouble, unpack};
 
 /// Where a run's root is mounted, before it takes the place of the agent's.
 const PLACE: &[u8] = b"/run\0";
-/// The time of all packed files, in seconds: that of the guest's clock when it boots.
-const TIME: i64 = 1_577_836_800;
-/// Longest target of a symbolic link, with its NUL.
-const MAX_TARGET: usize = 4096;
 /// The mode of files that nobody gave another one by which to mask, and that of programs.
 const NO_MASK: usize = 0;
 const USUAL_MASK: usize = 0o022;
@@ -90,7 +86,7 @@ impl Roots {
         sys::change_folder(CStr::new(PLACE)).map_err(|error| failed("folder", error))?;
         sys::change_mode(HERE, 0o755).map_err(|error| failed("mode", error))?;
         let _ = sys::mask(NO_MASK);
-        self.unpack().map_err(|error| {
+        unpack::files(self.archive).map_err(|error| {
             Text::format(format_args!(
                 "the program's files can't be unpacked (error {error}): give the guest more \
                  --memory"
@@ -114,17 +110,6 @@ impl Roots {
     pub(crate) fn leave(&self) -> Result<(), Trouble> {
         for own in self.own.iter().flatten() {
             sys::enter_namespace(*own).map_err(|error| failed("namespace", error))?;
-        }
-        Ok(())
-    }
-
-    /// Unpacks all files, and gives them their time, folders after what is in them.
-    fn unpack(&self) -> Result<(), i32> {
-        for record in Records::of(self.archive).flatten() {
-            create(&record)?;
-        }
-        for record in Records::of(self.archive).flatten() {
-            sys::set_times(CStr::new(record.name), TIME)?;
         }
         Ok(())
     }
@@ -163,30 +148,4 @@ fn setting(path: &[u8]) -> [u8; MAX_SETTING] {
         value = [0; MAX_SETTING];
     }
     value
-}
-
-/// Makes one file, in the folder that this process is in.
-fn create(record: &Record<'_>) -> Result<(), i32> {
-    let (name, mode) = (CStr::new(record.name), record.mode as usize);
-    match record.kind {
-        RecordKind::Directory => {
-            sys::mkdir(name, mode)?;
-            // mkdir(2) leaves setuid and setgid out.
-            sys::change_mode(name, mode)?;
-        }
-        RecordKind::Symlink(target) => {
-            let mut text = [0; MAX_TARGET];
-            let length = target.len().min(MAX_TARGET - 1);
-            text[..length].copy_from_slice(&target[..length]);
-            sys::link_symbolically(CStr::new(&text), name)?;
-        }
-        RecordKind::File(mut bytes) => {
-            let fd = sys::open(name, flag::O_WRONLY | flag::O_CREAT | flag::O_EXCL, mode)?;
-            while !bytes.is_empty() {
-                bytes = &bytes[sys::write(fd, bytes)?..];
-            }
-            sys::close(fd)?;
-        }
-    }
-    Ok(())
 }

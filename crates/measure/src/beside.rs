@@ -10,7 +10,7 @@ use wildmatch::WildMatch;
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use crate::packed_program::{PackedProgram, memory_for};
 use crate::path_point_windows::{self, in_no_path, row_names};
 use crate::program_result::{self, Asked};
 use crate::results::sha256;
@@ -22,8 +22,6 @@ pub struct Beside<'a> {
     pub windows: &'a [PointWindow],
     /// Programs whose regions are.
     pub programs: &'a [PathBuf],
-    /// Modules of the kernel that are loaded before a program.
-    pub modules: ModuleRequest<'a>,
 }
 
 /// The same, with the programs packed.
@@ -94,7 +92,7 @@ impl<'a> Probes<'a> {
         }
         bounded(&result)?;
         for (memory, packed) in &self.packed {
-            let asked = Asked { modules: &self.beside.modules, ..Asked::rows(packed) };
+            let asked = Asked::rows(packed);
             let names = || program_result::kernel_names(session, image, &[], progress);
             let guests = session.with_memory(*memory);
             let ran = program_result::measure(&guests, image, &asked, names, progress)?;

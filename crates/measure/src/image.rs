@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pathmeter_debuginfo::Measured;
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
-use pathmeter_vm::{Condition, Cpu, Progress, Settings, VmError};
+use pathmeter_vm::{Condition, Cpu, Module, Progress, Settings, VmError};
 use serde::{Deserialize, Serialize};
 
 use crate::debug::{Debug, SharedDebugInfo};
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
+use crate::modules::Modules;
 use crate::results::sha256;
 use crate::under::Under;
 
@@ -26,6 +27,8 @@ pub struct Image {
     cpu: Option<Cpu>,
     /// What it is measured under, if the user named it.
     condition: Option<Condition>,
+    /// What of its modules all its guests load, and where they are.
+    modules: Modules,
     /// Where it is kept once it was unpacked, if it is to be booted more than once.
     unpacked: Option<Unpacked>,
     /// Its debug information, shared by all that it is measured as.
@@ -55,14 +58,20 @@ pub enum Pair<'a> {
 
 impl Pair<'_> {
     /// The kernel in both.
-    pub fn of(self, image: &Image) -> [Image; 2] {
+    ///
+    /// # Errors
+    /// The kernel lacks a module that a condition names.
+    pub fn of(self, image: &Image) -> Result<[Image; 2], Failure> {
         let image = image.clone().unpacked_once();
         match self {
-            Self::Cpus(cpus) => cpus.map(|cpu| image.clone().on(cpu)),
-            Self::Conditions(both) => both.map(|under| {
-                let image = image.clone().under(&under.condition);
-                under.cpu.iter().fold(image, Image::on)
-            }),
+            Self::Cpus(cpus) => Ok(cpus.map(|cpu| image.clone().on(cpu))),
+            Self::Conditions([base, new]) => {
+                let side = |under: &Under| {
+                    let image = image.clone().under(&under.condition)?;
+                    Ok::<_, Failure>(under.cpu.iter().fold(image, Image::on))
+                };
+                Ok([side(base)?, side(new)?])
+            }
         }
     }
 }
@@ -92,7 +101,8 @@ impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub fn open(name: &Path) -> Result<Self, Failure> {
         let (source, debug) = (Source::open(name)?, Arc::default());
-        Ok(Self { source, cpu: None, condition: None, unpacked: None, debug })
+        let modules = Modules::default();
+        Ok(Self { source, cpu: None, condition: None, modules, unpacked: None, debug })
     }
 
     /// The same, with the debug information of the vmlinux that the user named, if any.
@@ -108,10 +118,31 @@ impl Image {
         Self { cpu: Some(cpu.clone()), ..self }
     }
 
-    /// The same under this condition.
+    /// The same, with these modules, or where its modules are.
     #[must_use]
-    pub fn under(self, condition: &Condition) -> Self {
-        Self { condition: Some(condition.clone()), ..self }
+    pub fn with_modules(self, modules: Modules) -> Self {
+        Self { modules, ..self }
+    }
+
+    /// The same under this condition, with the modules that the kernel needs for it.
+    ///
+    /// # Errors
+    /// The kernel lacks a module that is named.
+    pub fn under(self, condition: &Condition) -> Result<Self, Failure> {
+        let condition = self.modules.condition(&self, condition)?;
+        Ok(Self { condition: Some(condition), ..self })
+    }
+
+    /// The same under the default condition, with the same modules.
+    #[must_use]
+    pub fn under_nothing(&self) -> Self {
+        let modules = self.loaded().to_vec();
+        Self { condition: Some(Condition::default().with_modules(modules)), ..self.clone() }
+    }
+
+    /// The modules that its guests load, in this order.
+    pub fn loaded(&self) -> &[Module] {
+        self.condition.as_ref().map_or(&[], Condition::modules)
     }
 
     /// The same, kept in memory once it was unpacked, with all that is made of it: for what boots a
@@ -252,6 +283,11 @@ impl Image {
         }
     }
 
+    /// Whether it is a file, which may have modules.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.source, Source::File { .. })
+    }
+
     /// Whether the user named a vmlinux, or one lies beside it.
     pub(crate) fn has_vmlinux(&self) -> bool {
         self.debug.is_named() || self.vmlinux().is_some()
@@ -325,7 +361,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), pathmeter_lab::KERNEL).unwrap();
         let image = Image::open(file.path()).unwrap().unpacked_once();
-        let other = image.clone().under(&Condition::default());
+        let other = image.clone().under(&Condition::default()).unwrap();
         let kernel = image.load().unwrap();
         std::fs::write(file.path(), b"another build").unwrap();
         assert!(Arc::ptr_eq(&kernel, &other.load().unwrap()));
@@ -340,7 +376,7 @@ mod tests {
         std::fs::write(&filter, r#"{"defaultAction": "SCMP_ACT_ALLOW"}"#).unwrap();
         let text = format!("sysctl:net/core/x=1 seccomp:{}", filter.display());
         let under = Under::parse(&text).unwrap();
-        let subject = Image::open(&file).unwrap().under(&under.condition).subject();
+        let subject = Image::open(&file).unwrap().under(&under.condition).unwrap().subject();
         assert_eq!(subject.name, "vmlinuz under sysctl:net/core/x=1 seccomp:deny.json");
     }
 

@@ -3,18 +3,14 @@
 //!
 //! Contract: what executes is the program as it was packed and nothing else.
 
-use std::path::Path;
-
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
-use pathmeter_pack::modules::{Module, modules};
 use pathmeter_pack::{Packed, PackedEntry, functions};
 use pathmeter_trace::ProgramFunction;
 use pathmeter_vm::{Condition, Initramfs, Job};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
-use crate::image::Image;
 use crate::results::sha256;
 
 /// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
@@ -64,7 +60,7 @@ impl PackedProgram {
             file_limit: u64::from(memory_mib) << 18,
         };
         // Modules belong to the kernel: the same program has the same hash on all of them.
-        this.program.packed_sha256 = sha256(this.initramfs(&[], &Condition::default()).as_bytes());
+        this.program.packed_sha256 = sha256(this.initramfs(&Condition::default()).as_bytes());
         this
     }
 
@@ -148,20 +144,9 @@ impl PackedProgram {
         self.runs
     }
 
-    /// The guest's first files, with these kernel modules, under this condition.
-    pub fn initramfs(&self, modules: &[Module], condition: &Condition) -> Initramfs {
-        let paths: Vec<String> =
-            modules.iter().map(|module| format!("{MODULES}/{}.ko", module.name)).collect();
-        let folder = Entry::Directory { name: MODULES, mode: 0o755 };
-        let files = modules.iter().zip(&paths);
-        let files =
-            files.map(|(module, name)| Entry::File { name, mode: 0o644, data: &module.bytes });
-        let loaded: Vec<Entry<'_>> = std::iter::once(folder).chain(files).collect();
+    /// The guest's first files, under this condition.
+    pub fn initramfs(&self, condition: &Condition) -> Initramfs {
         let entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
-        let words = modules.iter().zip(&paths).map(|(module, path)| {
-            format!("{}/{path}", if module.optional { "?" } else { "" }).into_bytes()
-        });
-        let words: Vec<Vec<u8>> = words.collect();
         let job = Job {
             runs: self.runs,
             file_limit: self.file_limit,
@@ -169,9 +154,8 @@ impl PackedProgram {
             stdin: self.packed.stdin.as_deref(),
             arguments: &self.packed.arguments,
             environment: &self.packed.environment,
-            modules: &words,
         };
-        Initramfs::for_program(&entries, &loaded, &job, condition)
+        Initramfs::for_program(&entries, &job, condition)
     }
 }
 
@@ -186,37 +170,14 @@ fn plain(symbol: &str) -> String {
     symbol.chars().map(allowed).take(LONGEST_NAME).collect()
 }
 
-/// Where the guest has the kernel's modules.
-const MODULES: &str = ".modules";
-
-/// The modules of a kernel that a program needs, by name: out of its own package, or out of a
-/// folder of the user's.
-pub struct ModuleRequest<'a> {
-    /// Their names, or files of their own.
-    pub names: &'a [String],
-    /// The folder; the kernel's file without one.
-    pub folder: Option<&'a Path>,
-}
-
-impl ModuleRequest<'_> {
-    /// The modules for the kernel in `image`, in the order in which they are loaded.
-    pub(crate) fn of(&self, image: &Image) -> Result<Vec<Module>, Failure> {
-        if self.names.is_empty() {
-            return Ok(Vec::new());
-        }
-        let release = image.load().ok().and_then(|kernel| kernel.release.clone());
-        let source = self.folder.unwrap_or(image.name());
-        modules(source, self.names, release.as_deref()).map_err(Failure::Packing)
-    }
-}
-
 /// MiB of memory that a guest needs for files of so many bytes.
 pub fn memory_for(bytes: u64) -> u32 {
     let mib = BASE_MIB + TIMES_ARCHIVE * bytes.div_ceil(1 << 20);
     u32::try_from(mib.next_multiple_of(STEP_MIB).min(MOST_MIB)).unwrap_or(u32::MAX)
 }
 
-fn entry(entry: &PackedEntry) -> Entry<'_> {
+/// A file, as archives have it.
+pub(crate) fn entry(entry: &PackedEntry) -> Entry<'_> {
     match entry {
         PackedEntry::Directory { name, mode } => Entry::Directory { name, mode: *mode },
         PackedEntry::File { name, mode, data } => Entry::File { name, mode: *mode, data },

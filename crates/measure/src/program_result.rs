@@ -14,7 +14,7 @@ use pathmeter_vm::{Accounting, PROGRAM_AGENT, RanProgram};
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::packed_program::{ModuleRequest, PackedProgram};
+use crate::packed_program::PackedProgram;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
 use crate::program_runs::{Accounted, KernelNames, accounted};
@@ -39,8 +39,6 @@ pub fn kernel_names(
 pub struct Asked<'a> {
     /// The program.
     pub packed: &'a PackedProgram,
-    /// The kernel modules that it needs.
-    pub modules: &'a ModuleRequest<'a>,
     /// Whether each function of the kernel is counted as well.
     pub functions: bool,
     /// Whether the lines of data that the kernel touches are counted as well.
@@ -52,10 +50,9 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// The rows alone, of a program that needs no modules.
+    /// The rows alone.
     pub fn rows(packed: &'a PackedProgram) -> Self {
-        let modules = &ModuleRequest { names: &[], folder: None };
-        Self { packed, modules, functions: false, lines: false, regions: &[], windows: &[] }
+        Self { packed, functions: false, lines: false, regions: &[], windows: &[] }
     }
 }
 
@@ -68,17 +65,16 @@ pub fn measure(
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<Measurement, Failure> {
-    let Asked { packed, modules, functions, lines, regions, windows } = *asked;
+    let Asked { packed, functions, lines, regions, windows } = *asked;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
-    let modules = modules.of(image)?;
-    let initramfs = packed.initramfs(&modules, &session.settings_of(image).condition);
+    let initramfs = packed.initramfs(&session.settings_of(image).condition);
     let key = session.program_key(
         image,
         initramfs.as_bytes(),
         &format!("{functions} {lines} {regions:?} {windows:?}"),
     );
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
-    let loaded = modules.into_iter().map(|module| module.name).collect();
+    let loaded = image.loaded().iter().map(|module| module.name.clone()).collect();
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
     let result = session.cached(image, key, progress, parse, || {
         let kernel = names()?;

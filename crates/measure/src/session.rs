@@ -393,7 +393,7 @@ impl Session {
     /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
     /// one may hide them, and moves none.
     pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
-        let image = &image.clone().under(&Condition::default());
+        let image = &image.under_nothing();
         self.with_request(image, progress, pathmeter_vm::symbols)
     }
 

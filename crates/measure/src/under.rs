@@ -5,7 +5,7 @@ use pathmeter_host::Setting;
 use pathmeter_vm::{Condition, Cpu, NAMES, SettingKind, Settings};
 
 use crate::meant::close_to;
-use crate::seccomp;
+use crate::sources;
 
 /// What comes before a CPU among settings.
 const CPU: &str = "cpu:";
@@ -41,8 +41,8 @@ impl Under {
                 None => others.push(word),
             }
         }
-        let condition = Condition::parse(&others.join(" "), seccomp::filter);
-        let condition = condition.map_err(|error| format!("{error}{}", meant(&others)))?;
+        let condition = sources::condition(&others.join(" "))
+            .map_err(|error| format!("{error}{}", meant(&others)))?;
         Ok(Self { cpu, condition, live })
     }
 
@@ -73,7 +73,8 @@ fn add(settings: &mut Vec<Setting>, setting: Setting) -> Result<(), String> {
 /// What the first of these words may have been meant to be, if it begins with no kind of setting.
 fn meant(words: &[&str]) -> String {
     let kinds = SettingKind::SET.iter().map(|kind| kind.name());
-    let kinds: Vec<&str> = kinds.chain([&CPU[..CPU.len() - 1]]).chain(Setting::KINDS).collect();
+    let kinds = kinds.chain(sources::kinds()).chain([&CPU[..CPU.len() - 1]]);
+    let kinds: Vec<&str> = kinds.chain(Setting::KINDS).collect();
     let mut settings = words.iter().filter_map(|word| word.split_once(':'));
     let unknown = settings.find(|(kind, _)| !kinds.contains(kind));
     let Some((kind, rest)) = unknown else {

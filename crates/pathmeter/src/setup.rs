@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use pathmeter_vm::{
-    AGENT, Cache, Caller, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu, Sought,
+    AGENT, Cache, Caller, Condition, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu,
+    Sought,
 };
 
 use crate::cli::{GuestArgs, LONGEST};
@@ -11,6 +12,7 @@ use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::meant::meant;
+use pathmeter_measure::modules::Modules;
 use pathmeter_measure::results::sha256;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
@@ -30,19 +32,26 @@ pub(crate) fn prepare(
         names => names.iter().map(|name| Image::open(name)).collect::<Vec<_>>(),
     };
     let (images, session) = at_once(images, || session(args, interrupt));
-    let opened = images.into_iter().map(|image| Ok(under(args, image?)));
+    let opened = images.into_iter().map(|image| under(args, image?));
     let (opened, session) = Failure::both(Failure::gather(opened), session)?;
     Ok((session, opened))
 }
 
 /// The kernel, named with what the user measures all under.
-pub(crate) fn under(args: &GuestArgs, image: Image) -> Image {
+///
+/// # Errors
+/// It lacks a module that the user named.
+pub(crate) fn under(args: &GuestArgs, image: Image) -> Result<Image, Failure> {
+    let modules = Modules::new(&args.module, args.modules.clone())?;
+    let loads = !modules.is_empty();
+    let image = image.with_modules(modules);
     match args.under() {
         // The session's settings have its CPU.
         Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
             image.under(&under.condition)
         }
-        _ => image,
+        _ if loads && args.under.len() < 2 => image.under(&Condition::default()),
+        _ => Ok(image),
     }
 }
 
@@ -54,8 +63,8 @@ pub(crate) fn prepare_on(
     pair: Pair<'_>,
 ) -> Result<(Session, Vec<Image>), Failure> {
     let (session, images) = prepare(args, interrupt, &[name])?;
-    let pairs = images.iter().flat_map(|image| pair.of(image));
-    Ok((session, pairs.collect()))
+    let pairs = images.iter().map(|image| pair.of(image));
+    Ok((session, pairs.collect::<Result<Vec<_>, _>>()?.concat()))
 }
 
 /// A session with what the command line names.
@@ -64,6 +73,7 @@ pub(crate) fn prepare_on(
 /// There is no QEMU that can run exact guests, or it can't have this CPU.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
     refuse_live_settings(args)?;
+    refuse_idle_folder(args)?;
     refuse_long_lines(args)?;
     let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
         Ok(cache) => (cache, None),
@@ -108,6 +118,17 @@ fn refuse_live_settings(args: &GuestArgs) -> Result<(), Failure> {
             help: format!("pathmeter compare host --under default --under {setting}"),
         }),
     }
+}
+
+/// Refuses to be told where modules are if none is loaded.
+fn refuse_idle_folder(args: &GuestArgs) -> Result<(), Failure> {
+    if args.modules.is_none() || args.needs_modules() {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: "--modules would change nothing: no module is loaded".to_owned(),
+        help: "name one with --module, or a setting that needs one".to_owned(),
+    })
 }
 
 /// Refuses what a kernel would cut short without a word.

@@ -3,8 +3,11 @@
 //! writes it, as the agent reads it, and what the kernel made of it.
 
 mod error;
+mod module;
 pub(crate) mod proof;
+mod tool;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use pathmeter_wire::condition::{
@@ -19,6 +22,9 @@ use crate::condition::proof::{Ignored, Proof, ProofState, Question, Read};
 use crate::console::Tail;
 
 pub use error::ConditionError;
+pub use module::Module;
+use tool::HASH_DIGITS;
+pub use tool::{Sources, Tool};
 
 /// Longest words of a condition for the command line together, in bytes.
 const MAX_WORDS: usize = 1024;
@@ -27,12 +33,14 @@ const MAX_SYSFS: usize = 240;
 /// Begins words that a kernel takes and that mean nothing, on purpose: with them its data is laid
 /// out otherwise. Nothing is asked of them.
 pub const WITHOUT_MEANING: &str = "printk.pathmeter";
-/// Digits of a filter's hash that stand for it.
-const HASH_DIGITS: usize = 12;
 
 /// What a kernel is measured under, beside its machine; the default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Condition(Vec<Setting>);
+pub struct Condition {
+    settings: Vec<Setting>,
+    /// The modules that the kernel lacks for them, in the order in which they are loaded.
+    modules: Vec<Module>,
+}
 
 /// One setting of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +82,10 @@ pub enum Setting {
     Kprobe(String),
     /// The calls of this function are traced.
     Ftrace(String),
+    /// A module of the kernel's, loaded with all that it needs.
+    Module(String),
+    /// What a program makes of a file of the user's.
+    Tool(Tool),
 }
 
 /// A filter of system calls.
@@ -102,19 +114,16 @@ fn restraint(layers: u8, filter: Option<&Filter>) -> Vec<u8> {
 }
 
 impl Condition {
-    /// Reads a condition; `filter` makes the filter of the name that the user gave.
+    /// Reads a condition; `sources` makes filters and programs of the files that the user named.
     ///
     /// # Errors
     /// What is no setting, or contradicts another one.
-    pub fn parse(
-        text: &str,
-        filter: impl Fn(&str) -> Result<Filter, String>,
-    ) -> Result<Self, ConditionError> {
+    pub fn parse(text: &str, sources: impl Sources) -> Result<Self, ConditionError> {
         if text.trim() == "default" {
             return Ok(Self::default());
         }
         let words = text.split_whitespace();
-        let settings = words.map(|word| Setting::parse(word, &filter));
+        let settings = words.map(|word| Setting::parse(word, &sources));
         Self::of(settings.collect::<Result<_, _>>()?)
     }
 
@@ -125,7 +134,7 @@ impl Condition {
                 return Err(ConditionError::Twice(other.to_string(), setting.to_string()));
             }
         }
-        let condition = Self(settings);
+        let condition = Self { settings, modules: Vec::new() };
         let shown = condition.reads().len();
         let long = condition.words().len() > MAX_WORDS || condition.file().len() > MAX_CONDITION;
         if long || shown > MAX_SHOWN {
@@ -139,22 +148,58 @@ impl Condition {
     /// # Errors
     /// Both set the same, or together they are longer than a guest takes.
     pub fn and(&self, other: &Self) -> Result<Self, ConditionError> {
-        Self::of([&self.0[..], &other.0[..]].concat())
+        Self::of([&self.settings[..], &other.settings[..]].concat())
+    }
+
+    /// A condition of these modules of the kernel's.
+    ///
+    /// # Errors
+    /// A name that no module has, or one twice.
+    pub fn of_modules(names: &[String]) -> Result<Self, ConditionError> {
+        let module = |name: &String| {
+            let known = module(name).map(Setting::Module);
+            known.ok_or_else(|| ConditionError::Module(format!("module:{name}")))
+        };
+        Self::of(names.iter().map(module).collect::<Result<_, _>>()?)
+    }
+
+    /// The same, with the modules that the kernel lacks for it.
+    #[must_use]
+    pub fn with_modules(self, modules: Vec<Module>) -> Self {
+        Self { modules, ..self }
+    }
+
+    /// The modules that are loaded for it.
+    pub fn modules(&self) -> &[Module] {
+        &self.modules
+    }
+
+    /// Modules without which a kernel can't have its settings, unless they are parts of it: those
+    /// that the user named, or those that other settings need.
+    pub fn needs(&self, named: bool) -> impl Iterator<Item = &str> {
+        let settings = self.settings.iter();
+        let these = settings.filter(move |it| matches!(it, Setting::Module(_)) == named);
+        these.flat_map(Setting::needs)
+    }
+
+    /// Whether there are any, named or not.
+    pub fn needs_modules(&self) -> bool {
+        self.needs(true).chain(self.needs(false)).next().is_some()
     }
 
     /// Its settings, in the order in which they are made.
     pub fn settings(&self) -> &[Setting] {
-        &self.0
+        &self.settings
     }
 
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
-        self.0.is_empty()
+        self.settings.is_empty()
     }
 
     /// Whether it has words of the kernel's command line.
     pub fn is_of_boot(&self) -> bool {
-        self.0.iter().any(|setting| matches!(setting, Setting::Boot(_)))
+        self.settings.iter().any(|setting| matches!(setting, Setting::Boot(_)))
     }
 
     /// What two results must have in common to have been measured under the same condition: a
@@ -164,9 +209,10 @@ impl Condition {
             Setting::Seccomp(filter) => {
                 format!("seccomp:{}", &sha256(&filter.file())[..HASH_DIGITS])
             }
+            Setting::Tool(tool) => format!("{}:{}", tool.kind, tool.hash()),
             setting => setting.to_string(),
         };
-        self.0.iter().map(of).collect::<Vec<_>>().join(" ")
+        self.settings.iter().map(of).collect::<Vec<_>>().join(" ")
     }
 
     /// Its words for the kernel's command line.
@@ -175,25 +221,51 @@ impl Condition {
             Setting::Boot(word) => Some(word.clone()),
             _ => None,
         };
-        self.0.iter().filter_map(word).collect::<Vec<_>>().join(" ")
+        self.settings.iter().filter_map(word).collect::<Vec<_>>().join(" ")
     }
 
     /// The file by which the agent knows it.
-    pub(crate) fn file(&self) -> Vec<u8> {
+    fn file(&self) -> Vec<u8> {
         let mut text = Vec::new();
         let reads = self.reads();
         // What it has made the agent shows in any case.
-        let held = self.0.iter().filter(|setting| setting.is_written()).count();
+        let held = self.settings.iter().filter(|setting| setting.is_written()).count();
         let shown = reads[held..].iter().map(|(path, part)| (SettingKind::Show, &**path, *part));
-        let made: Vec<_> = self.0.iter().map(|it| (it.kind(), it.as_read())).collect();
-        let made = made.iter().map(|(kind, (name, value))| (*kind, *name, &**value));
-        let settings = made.chain(shown).map(|(kind, name, value)| condition::Setting {
-            kind,
-            name: name.as_bytes(),
-            value: value.as_bytes(),
+        let files: Vec<String> = self.modules.iter().map(|it| format!("/{}", it.file())).collect();
+        let files = self.modules.iter().zip(&files);
+        let loads = files.map(|(module, file)| {
+            (SettingKind::Load, &**file, if module.optional { "?" } else { "" })
+        });
+        let made: Vec<_> = self.settings.iter().map(|it| (it.kind(), it.as_read())).collect();
+        let made = made.iter().map(|(kind, (name, value))| (*kind, &**name, &**value));
+        let settings = loads.chain(made).chain(shown).map(|(kind, name, value)| {
+            condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }
         });
         condition::write(settings, |piece| text.extend(piece));
         text
+    }
+
+    /// Its files in the guest, by their paths.
+    pub(crate) fn files(&self) -> Vec<(String, Cow<'_, [u8]>)> {
+        let restraint = self.restraint().map(|it| ("filter".to_owned(), it.into()));
+        let own = [("condition".to_owned(), self.file().into())].into_iter().chain(restraint);
+        let modules = self.modules.iter().map(|it| (it.file(), Cow::Borrowed(&*it.bytes)));
+        let tools = self.tools().map(|it| (it.file(), Cow::Borrowed(&*it.job)));
+        own.chain(modules).chain(tools).collect()
+    }
+
+    fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.settings.iter().filter_map(|setting| match setting {
+            Setting::Tool(tool) => Some(tool),
+            _ => None,
+        })
+    }
+
+    /// What of the guest's files its fingerprint does not tell: those of modules, and of programs.
+    pub(crate) fn hashes(&self) -> String {
+        let modules = self.modules.iter().map(|it| (&it.name, sha256(&it.bytes)));
+        let tools = self.tools().map(|it| (&it.name, sha256(&it.job)));
+        modules.chain(tools).map(|(name, hash)| format!(" {name} {hash}")).collect()
     }
 
     /// The files that show whether its settings took effect, and what of them is read; each once.
@@ -201,7 +273,7 @@ impl Condition {
     pub(crate) fn reads(&self) -> Vec<(String, &'static str)> {
         let mut reads: Vec<(String, &'static str)> = Vec::new();
         let (written, others): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|setting| setting.is_written());
+            self.settings.iter().partition(|setting| setting.is_written());
         for question in written.into_iter().chain(others).flat_map(Setting::questions) {
             for (path, part) in question.reads() {
                 if !reads.iter().any(|read| read.0 == path && read.1 == part) {
@@ -230,13 +302,13 @@ impl Condition {
                 Unmet { setting: setting.to_string(), cause, what, help }
             })
         };
-        self.0.iter().map(prove).collect()
+        self.settings.iter().map(prove).collect()
     }
 
     /// A parameter of a module that is not built into this kernel, of which Linux reports nothing:
     /// it compares words with the parameters' names, which are in its data.
     pub(crate) fn missing_parameter(&self, vmlinux: &[u8]) -> Option<Unmet> {
-        let missing = self.0.iter().find(|setting| match setting {
+        let missing = self.settings.iter().find(|setting| match setting {
             Setting::Boot(word) => {
                 let name = parameter(word);
                 let of_module = name.contains('.') && !name.starts_with("sysctl.");
@@ -254,12 +326,12 @@ impl Condition {
     }
 
     /// The file of what measured processes restrain themselves by.
-    pub(crate) fn restraint(&self) -> Option<Vec<u8>> {
-        let filter = self.0.iter().find_map(|setting| match setting {
+    fn restraint(&self) -> Option<Vec<u8>> {
+        let filter = self.settings.iter().find_map(|setting| match setting {
             Setting::Seccomp(filter) => Some(filter),
             _ => None,
         });
-        let layers = self.0.iter().find_map(|setting| match setting {
+        let layers = self.settings.iter().find_map(|setting| match setting {
             Setting::Landlock(layers) => Some(*layers),
             _ => None,
         });
@@ -269,7 +341,7 @@ impl Condition {
 
     /// What the kernel printed about a word whose value it does not take, with the word.
     pub(crate) fn complaint(&self, printed: &Tail) -> Option<(&Setting, String)> {
-        self.0.iter().find_map(|setting| {
+        self.settings.iter().find_map(|setting| {
             let Setting::Boot(word) = setting else { return None };
             let (_, value) = word.split_once('=')?;
             printed.line(|line| complains(line, value)).map(|line| (setting, line))
@@ -317,7 +389,7 @@ impl fmt::Display for Condition {
         if self.is_default() {
             return f.write_str("default");
         }
-        for (number, setting) in self.0.iter().enumerate() {
+        for (number, setting) in self.settings.iter().enumerate() {
             write!(f, "{}{setting}", if number > 0 { " " } else { "" })?;
         }
         Ok(())
@@ -325,18 +397,19 @@ impl fmt::Display for Condition {
 }
 
 impl Setting {
-    fn parse(
-        word: &str,
-        filter: &impl Fn(&str) -> Result<Filter, String>,
-    ) -> Result<Self, ConditionError> {
+    fn parse(word: &str, sources: &impl Sources) -> Result<Self, ConditionError> {
+        if word.chars().any(char::is_control) {
+            return Err(ConditionError::Character(word.to_owned()));
+        }
+        let tool = word.split_once(':').and_then(|(kind, rest)| sources.tool(kind, rest));
+        if let Some(tool) = tool {
+            return Ok(Self::Tool(tool?));
+        }
         let kinds = SettingKind::SET.iter().copied();
         let found = word.split_once(':').and_then(|(name, rest)| {
             kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
         });
         let (kind, rest) = found.ok_or_else(|| ConditionError::Unknown(word.to_owned()))?;
-        if word.chars().any(char::is_control) {
-            return Err(ConditionError::Character(word.to_owned()));
-        }
         match kind {
             SettingKind::Boot => boot(rest),
             SettingKind::Sysctl => sysctl(rest),
@@ -360,9 +433,14 @@ impl Setting {
                 let is_probe = kind == SettingKind::Kprobe;
                 Ok(if is_probe { Self::Kprobe(name) } else { Self::Ftrace(name) })
             }
-            SettingKind::Show => Err(ConditionError::Unknown(word.to_owned())),
+            SettingKind::Module => module(rest)
+                .map(Self::Module)
+                .ok_or_else(|| ConditionError::Module(word.to_owned())),
+            SettingKind::Tool | SettingKind::Load | SettingKind::Show => {
+                Err(ConditionError::Unknown(word.to_owned()))
+            }
             SettingKind::Seccomp => {
-                let filter = filter(rest).map_err(ConditionError::Profile)?;
+                let filter = sources.filter(rest).map_err(ConditionError::Profile)?;
                 let count = filter.program.len() / FILTER_INSTRUCTION;
                 let whole = filter.program.len() % FILTER_INSTRUCTION == 0;
                 if whole && (1..=MAX_FILTER).contains(&count) {
@@ -391,8 +469,20 @@ impl Setting {
             | Self::Nft(_)
             | Self::Tracepoint(_)
             | Self::Kprobe(_)
-            | Self::Ftrace(_) => vec![Question::told(self.to_string())],
+            | Self::Ftrace(_)
+            | Self::Module(_)
+            | Self::Tool(_) => vec![Question::told(self.to_string())],
             Self::Seccomp(_) => Vec::new(),
+        }
+    }
+
+    /// The kernel's modules without which it can't be made, unless they are parts of the kernel.
+    fn needs(&self) -> Vec<&str> {
+        match self {
+            Self::Module(name) => vec![name],
+            Self::Nft(_) => vec!["nf_tables"],
+            Self::Tool(tool) => tool.modules.to_vec(),
+            _ => Vec::new(),
         }
     }
 
@@ -414,6 +504,8 @@ impl Setting {
             Self::Tracepoint(_) => SettingKind::Tracepoint,
             Self::Kprobe(_) => SettingKind::Kprobe,
             Self::Ftrace(_) => SettingKind::Ftrace,
+            Self::Module(_) => SettingKind::Module,
+            Self::Tool(_) => SettingKind::Tool,
         }
     }
 
@@ -442,24 +534,30 @@ impl Setting {
             | (Self::Nft(_), Self::Nft(_)) => true,
             (Self::Tracepoint(one), Self::Tracepoint(other))
             | (Self::Kprobe(one), Self::Kprobe(other))
-            | (Self::Ftrace(one), Self::Ftrace(other)) => one == other,
+            | (Self::Ftrace(one), Self::Ftrace(other))
+            | (Self::Module(one), Self::Module(other)) => one == other,
+            (Self::Tool(one), Self::Tool(other)) => one.file() == other.file(),
             _ => false,
         }
     }
 
     /// Its name and value, as the agent reads them.
-    fn as_read(&self) -> (&str, String) {
+    fn as_read(&self) -> (Cow<'_, str>, String) {
         match self {
-            Self::Boot(word) => (word, String::new()),
-            Self::Sysctl { name, value } | Self::Cgroup { name, value } => (name, value.clone()),
-            Self::Sysfs { path, value } => (path, value.clone()),
-            Self::Landlock(layers) => ("", layers.to_string()),
-            Self::Audit(rules) | Self::Nft(rules) => ("", rules.to_string()),
-            Self::Tracepoint(name) | Self::Kprobe(name) | Self::Ftrace(name) => {
-                (name, String::new())
+            Self::Tool(tool) => (format!("/{}", tool.file()).into(), String::new()),
+            Self::Boot(word) => (word.into(), String::new()),
+            Self::Sysctl { name, value } | Self::Cgroup { name, value } => {
+                (name.into(), value.clone())
             }
+            Self::Sysfs { path, value } => (path.into(), value.clone()),
+            Self::Landlock(layers) => ("".into(), layers.to_string()),
+            Self::Audit(rules) | Self::Nft(rules) => ("".into(), rules.to_string()),
+            Self::Tracepoint(name)
+            | Self::Kprobe(name)
+            | Self::Ftrace(name)
+            | Self::Module(name) => (name.into(), String::new()),
             // Its program is in a file of its own.
-            Self::Seccomp(_) => ("", String::new()),
+            Self::Seccomp(_) => ("".into(), String::new()),
         }
     }
 }
@@ -474,9 +572,11 @@ impl fmt::Display for Setting {
             Self::Sysfs { path, value } => write!(f, "sysfs:{path}={value}"),
             Self::Landlock(layers) => write!(f, "landlock:{layers}"),
             Self::Audit(rules) | Self::Nft(rules) => write!(f, "{}:{rules}", self.kind().name()),
-            Self::Tracepoint(name) | Self::Kprobe(name) | Self::Ftrace(name) => {
-                write!(f, "{}:{name}", self.kind().name())
-            }
+            Self::Tracepoint(name)
+            | Self::Kprobe(name)
+            | Self::Ftrace(name)
+            | Self::Module(name) => write!(f, "{}:{name}", self.kind().name()),
+            Self::Tool(tool) => write!(f, "{}:{}", tool.kind, tool.name),
         }
     }
 }
@@ -554,6 +654,9 @@ fn sysfs(text: &str) -> Result<Setting, ConditionError> {
 /// in the agent has around it).
 const MAX_NAME: usize = 200;
 
+/// Most bytes of a module's name (Linux `MODULE_NAME_LEN`, less the final NUL).
+const MAX_MODULE: usize = 55;
+
 /// The name of a function, as the kernel's symbol table has it.
 fn function(text: &str) -> Option<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
@@ -566,6 +669,13 @@ fn tracepoint(text: &str) -> Option<String> {
     let (group, event) = text.split_once(':')?;
     let is_name = |name: &str| function(name).is_some() && !name.starts_with('.');
     (is_name(group) && is_name(event) && text.len() <= MAX_NAME).then(|| text.to_owned())
+}
+
+/// The name of a module, in which `-` and `_` are one.
+fn module(text: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let fits = !text.is_empty() && text.len() <= MAX_MODULE && text.chars().all(is_name);
+    fits.then(|| text.replace('-', "_"))
 }
 
 /// A number of things, 1 to `most`.

@@ -142,8 +142,9 @@ impl Settings {
         let cpu = self.cpu.description();
         let condition = self.condition.fingerprint();
         let under = if condition.is_empty() { "" } else { " under " };
+        let hashes = self.condition.hashes();
         let firmware = crc32fast::hash(FIRMWARE);
-        format!("{} {firmware:08x} {cpu}{under}{condition}", words.join(" "))
+        format!("{} {firmware:08x} {cpu}{under}{condition}{hashes}", words.join(" "))
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the

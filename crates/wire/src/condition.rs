@@ -11,6 +11,10 @@
 //! parts of: of each its path, and what a line must hold to be sent. Before them it shows what it
 //! made, in the order of the settings: of a file that was written, what it holds then.
 //!
+//! Before all settings come the files of the kernel's modules that they need, in the order in which
+//! they are loaded: `load`, the path, and `?` if the module may refuse. A program that sets something
+//! is a file as [`crate::job`] describes it: `tool` and its path.
+//!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:
 //! [`Restraint`], then the program of the system-call filter as the kernel takes it, up to
@@ -99,13 +103,19 @@ pub enum SettingKind {
     Kprobe,
     /// A function whose calls are traced.
     Ftrace,
+    /// A module of the kernel's that is loaded.
+    Module,
+    /// What a program of the user's machine sets.
+    Tool,
+    /// Nothing is set: the file of a module is loaded.
+    Load,
     /// Nothing is set: lines of a file are shown.
     Show,
 }
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 15] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -117,10 +127,13 @@ impl SettingKind {
         Self::Tracepoint,
         Self::Kprobe,
         Self::Ftrace,
+        Self::Module,
+        Self::Tool,
+        Self::Load,
         Self::Show,
     ];
-    /// Those that a user sets.
-    pub const SET: &[Self] = Self::ALL.split_last().unwrap().1;
+    /// Those that a user sets by their names.
+    pub const SET: &[Self] = Self::ALL.split_last_chunk::<3>().unwrap().0;
 
     /// Its name, which stands before the colon of a setting.
     pub const fn name(self) -> &'static str {
@@ -136,6 +149,9 @@ impl SettingKind {
             Self::Tracepoint => "tracepoint",
             Self::Kprobe => "kprobe",
             Self::Ftrace => "ftrace",
+            Self::Module => "module",
+            Self::Tool => "tool",
+            Self::Load => "load",
             Self::Show => "show",
         }
     }

@@ -3,14 +3,13 @@
 //! Fields one after the other, each ended by a NUL byte:
 //!
 //! ```text
-//! pathmeter program 2␀ RUNS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀
-//!     N␀ N arguments␀… N␀ N variables␀… N␀ N modules␀… ARCHIVE
+//! pathmeter program 3␀ RUNS␀ FILE-LIMIT␀ EXECUTABLE␀ STDIN␀
+//!     N␀ N arguments␀… N␀ N variables␀… ARCHIVE
 //! ```
 //!
-//! RUNS, FILE-LIMIT (bytes) and each N are decimal. STDIN is empty for `/dev/null`. A module is a
-//! file of the kernel's to be loaded before, with a `?` before its path if it may refuse. ARCHIVE
-//! has the program's files ([`crate::archive`]), to the end. The file is the last of the initramfs,
-//! so where it is, all of it has arrived.
+//! RUNS, FILE-LIMIT (bytes) and each N are decimal. STDIN is empty for `/dev/null`. ARCHIVE has the
+//! program's files ([`crate::archive`]), to the end. The file is the last of the initramfs, so where
+//! it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 
@@ -23,7 +22,7 @@ pub const MAX_JOB: usize = 2 << 20;
 pub const MAX_WORDS: usize = 16_384;
 
 /// First field.
-const MAGIC: &[u8] = b"pathmeter program 2";
+const MAGIC: &[u8] = b"pathmeter program 3";
 
 /// A job that was read; all byte strings end in NUL.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +39,6 @@ pub struct Job<'a> {
     pub arguments: Words<'a>,
     /// Its environment.
     pub environment: Words<'a>,
-    /// The kernel modules to be loaded before it, in this order.
-    pub modules: Words<'a>,
     /// The program's files.
     pub archive: &'a [u8],
 }
@@ -144,18 +141,17 @@ impl<'a> Job<'a> {
             stdin: fields.take()?,
             arguments: fields.words()?,
             environment: fields.words()?,
-            modules: fields.words()?,
             archive: fields.rest,
         })
     }
 }
 
-/// Hands a job's text, piece by piece, to `put`: arguments, environment and modules are `words`,
-/// which must have no NUL in them. The archive is to follow.
+/// Hands a job's text, piece by piece, to `put`: arguments and environment are `words`, which
+/// must have no NUL in them. The archive is to follow.
 pub fn write<W: AsRef<[u8]>>(
     (runs, file_limit): (u32, u64),
     (executable, stdin): (&[u8], &[u8]),
-    words: [&[W]; 3],
+    words: [&[W]; 2],
     mut put: impl FnMut(&[u8]),
 ) {
     let mut field = |bytes: &[u8]| {
@@ -197,14 +193,9 @@ mod tests {
 
     fn written(runs: u32, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(
-            (runs, 1 << 26),
-            (b"/bin/ls", b""),
-            [words, variables, &[b"?/m.ko".to_vec()]],
-            |piece| {
-                bytes.extend_from_slice(piece);
-            },
-        );
+        write((runs, 1 << 26), (b"/bin/ls", b""), [words, variables], |piece| {
+            bytes.extend_from_slice(piece);
+        });
         bytes
     }
 
@@ -240,7 +231,6 @@ mod tests {
             prop_assert_eq!(job.arguments.len(), arguments.len());
             prop_assert_eq!(of(job.arguments), arguments);
             prop_assert_eq!(of(job.environment), environment);
-            prop_assert_eq!(of(job.modules), [b"?/m.ko"]);
         }
 
         #[test]

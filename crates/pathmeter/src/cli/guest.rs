@@ -61,12 +61,23 @@ pub(crate) struct GuestArgs {
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
     /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of
     /// Landlock, audit:N and nft:N for so many rules that match nothing, tracepoint:GROUP:EVENT,
-    /// kprobe:FUNCTION or ftrace:FUNCTION for what is traced. What this kernel does not know is an
+    /// kprobe:FUNCTION or ftrace:FUNCTION for what is traced, module:NAME for a module, nft:FILE,
+    /// audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o and apparmor:FILE for what their programs set. What this kernel does not know is an
     /// error. `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
     /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports
     /// below N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
+    /// Load a module of the kernel's before, and all that it needs; repeated
+    ///
+    /// The same as module:NAME in each condition. What a setting needs, such as nf_tables for nft:N,
+    /// is loaded without it.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) module: Vec<String>,
+    /// Where modules are found: a folder such as /lib/modules/VERSION, or a package; by default the
+    /// kernel's own package or build folder
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
+    pub(crate) modules: Option<PathBuf>,
     /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
@@ -117,6 +128,8 @@ impl Default for GuestArgs {
             memory: memory_mib,
             append,
             under: Vec::new(),
+            module: Vec::new(),
+            modules: None,
             perturb: RUNS,
             timeout: TIMEOUT,
             no_cache: false,
@@ -193,6 +206,12 @@ impl GuestArgs {
     /// What all is measured under, if that is just one thing.
     pub(crate) fn under(&self) -> Option<&Under> {
         if let [under] = &self.under[..] { Some(under) } else { None }
+    }
+
+    /// Whether a module is loaded.
+    pub(crate) fn needs_modules(&self) -> bool {
+        let mut under = self.under.iter();
+        !self.module.is_empty() || under.any(|under| under.condition.needs_modules())
     }
 
     /// How guests are measured.

@@ -71,6 +71,8 @@ const GUEST: &[Row] = &[
     ("memory", Kernel),
     ("append", Kernel),
     ("under", Run),
+    ("module", Kernel),
+    ("modules", Kernel),
     ("perturb", Kernel),
     ("timeout", Kernel),
     ("no_cache", Kernel),
@@ -83,6 +85,8 @@ const GUEST_UNLESS_LISTED: &[Row] = &[
     ("memory", Without("list")),
     ("append", Without("list")),
     ("under", Without("list")),
+    ("module", Without("list")),
+    ("modules", Without("list")),
     ("perturb", Without("list")),
     ("timeout", Without("list")),
     ("no_cache", Without("list")),
@@ -93,6 +97,8 @@ const GUEST_OF_WITNESS: &[Row] = &[
     ("memory", Given("witness")),
     ("append", Given("witness")),
     ("under", Given("witness")),
+    ("module", Given("witness")),
+    ("modules", Given("witness")),
     ("timeout", Given("witness")),
     ("no_cache", Given("witness")),
 ];
@@ -104,6 +110,8 @@ const GUEST_OF_BLAME: &[Row] = &[
     ("memory", Given("kernels")),
     ("append", Given("kernels")),
     ("under", Given("kernels")),
+    ("module", Given("kernels")),
+    ("modules", Given("kernels")),
     ("perturb", Given("kernels")),
     ("timeout", Given("kernels")),
     ("no_cache", Given("kernels")),
@@ -111,8 +119,7 @@ const GUEST_OF_BLAME: &[Row] = &[
 
 const DOCUMENT: &[Row] = &[("json", Nothing), ("output", Nothing)];
 
-const PROBES: &[Row] =
-    &[("window", Kernel), ("probe", Kernel), ("module", Kernel), ("modules", Kernel)];
+const PROBES: &[Row] = &[("window", Kernel), ("probe", Kernel)];
 
 /// What is packed with a program.
 const PACKING: &[Row] = &[
@@ -282,8 +289,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new_probe", Nothing),
                 ("base", Nothing),
                 ("new", Nothing),
-                ("module", Kernel),
-                ("modules", Given("module")),
                 ("region_function", Kernel),
                 ("window", Kernel),
                 ("exit_code", Kernel),

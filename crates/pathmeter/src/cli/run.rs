@@ -13,7 +13,6 @@ use super::variable::variable;
 use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
-use pathmeter_measure::packed_program::ModuleRequest;
 use pathmeter_measure::program_point_windows::ProgramWindow;
 
 const RUN_EXAMPLES: &str = "\
@@ -106,13 +105,6 @@ pub(crate) struct RunArgs {
     /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
-    /// Load a module of the kernel's before, and all that it needs; repeated
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) module: Vec<String>,
-    /// Where modules are found, such as /lib/modules/VERSION or a build folder; by default the
-    /// kernel's own package
-    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub(crate) modules: Option<PathBuf>,
     /// Measure functions of the program as regions: names or patterns of its symbol table, such as
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
@@ -200,15 +192,6 @@ pub(crate) struct ProbeArgs {
     /// (docs/guide/own-programs.md)
     #[arg(long, value_name = "PROGRAM", value_hint = ValueHint::FilePath)]
     pub(crate) probe: Vec<PathBuf>,
-    /// Load a module of the kernel's before a probe, and all that it needs; repeated
-    #[arg(
-        long, value_name = "NAME", requires = "probe",
-        value_parser = NonEmptyStringValueParser::new()
-    )]
-    pub(crate) module: Vec<String>,
-    /// Where modules are found; by default the kernel's own package
-    #[arg(long, value_name = "FOLDER", requires = "module", value_hint = ValueHint::DirPath)]
-    pub(crate) modules: Option<PathBuf>,
 }
 
 /// Windows between two points of the kernel.
@@ -228,10 +211,6 @@ pub(crate) struct WindowArgs {
 impl ProbeArgs {
     /// The same, resolved.
     pub(crate) fn beside(&self) -> Beside<'_> {
-        Beside {
-            windows: &self.windows.window,
-            programs: &self.probe,
-            modules: ModuleRequest { names: &self.module, folder: self.modules.as_deref() },
-        }
+        Beside { windows: &self.windows.window, programs: &self.probe }
     }
 }

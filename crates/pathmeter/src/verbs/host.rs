@@ -300,7 +300,9 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
             | Setting::Nft(_)
             | Setting::Tracepoint(_)
             | Setting::Kprobe(_)
-            | Setting::Ftrace(_) => {
+            | Setting::Ftrace(_)
+            | Setting::Module(_)
+            | Setting::Tool(_) => {
                 let why = "it would be the whole machine's, and not the measured processes' alone";
                 return Err(refused(&setting.to_string(), why));
             }

@@ -18,7 +18,7 @@ use crate::verbs::sides::{Sides, subjects};
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::packed_program::{ModuleRequest, PackedProgram, memory_for};
+use pathmeter_measure::packed_program::{PackedProgram, memory_for};
 use pathmeter_measure::program_point_windows::refuse_twice;
 use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::selection::Selection;
@@ -204,7 +204,6 @@ fn results(
     refuse_twice(&args.window)?;
     let asked = Asked {
         packed: &packed,
-        modules: &ModuleRequest { names: &args.module, folder: args.modules.as_deref() },
         functions: args.explain,
         lines: args.lines,
         regions: &regions,

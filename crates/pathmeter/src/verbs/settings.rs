@@ -36,6 +36,7 @@ use crate::verbs::run;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::modules::Modules;
 use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::selection::Selection;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let selection = Selection::new(&args.only.only, &names)?;
     let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
     let packed = packed(args, screen)?;
-    let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.kernel])?;
+    let (session, image) = opened(args, &sets)?;
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
     let program = packed.as_ref().map(|(packed, memory)| SettingProgram {
@@ -84,13 +85,13 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     };
     let shown = if args.all { Rows::All } else { Rows::Folded };
     if let Some(slope) = &args.slope {
-        let result = under(&images[0].clone().unpacked_once()).slope(slope, &board)?;
+        let result = under(&image).slope(slope, &board)?;
         let table = |result: &_, style| slope_table(result, shown, style);
         places.deliver(&result, table, |_| String::new(), screen)?;
         return Ok(Exit::Done);
     }
     let settings: usize = sets.iter().map(|set| in_order(set).count()).sum();
-    let images = on_each(&images[0].clone().unpacked_once(), &args.guest.cpu);
+    let images = on_each(&image, &args.guest.cpu);
     let results = images.iter().map(|image| {
         under(image).all(sets.clone(), &board, &|took| screen.note(&ahead(settings, took)))
     });
@@ -104,6 +105,20 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         output::fails(&results.failing());
     }
     Ok(results.exit())
+}
+
+/// Opens the kernel, with the folder of its modules if anything that is measured needs some.
+fn opened(args: &SettingsArgs, sets: &[Set]) -> Result<(Session, Image), Failure> {
+    let of_sets = sets.iter().flat_map(in_order).map(|entry| &entry.condition);
+    let of_slope = args.slope.iter().flat_map(|slope| &slope.steps).map(|(_, condition)| condition);
+    let needed = of_sets.chain(of_slope).any(Condition::needs_modules);
+    let mut guest = args.guest.clone();
+    if needed && !guest.needs_modules() {
+        guest.modules = None;
+    }
+    let (session, images) = setup::prepare(&guest, interrupt::listen(), &[&args.kernel])?;
+    let modules = Modules::new(&args.guest.module, args.guest.modules.clone())?;
+    Ok((session, images[0].clone().with_modules(modules).unpacked_once()))
 }
 
 /// The kernel on each CPU, if there are several; else on the session's.
@@ -280,7 +295,7 @@ impl Under<'_> {
             message: format!("--under and {condition}: {error}"),
             help: "leave one of them out".to_owned(),
         })?;
-        Ok(self.image.clone().under(&both))
+        self.image.clone().under(&both)
     }
 
     fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
@@ -331,7 +346,7 @@ fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
 
 /// The condition of a parameter without meaning.
 fn without_meaning(word: &str) -> Result<Condition, Failure> {
-    Condition::parse(word, |name| Err(name.to_owned())).map_err(|error| Failure::Usage {
+    Condition::parse(word, |name: &str| Err(name.to_owned())).map_err(|error| Failure::Usage {
         message: error.to_string(),
         help: "this is a mistake of pathmeter's own".to_owned(),
     })

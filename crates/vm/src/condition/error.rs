@@ -9,7 +9,8 @@ pub enum ConditionError {
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
-         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION or cpu:CPU; several are \
+         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, module:NAME, a file for \
+         the program that reads it (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are \
          separated by spaces, and `default` is none"
     )]
     Unknown(String),
@@ -57,6 +58,9 @@ pub enum ConditionError {
     /// It names no function.
     #[error("{0}: a function is written as the kernel's symbol table has it, without an offset")]
     Function(String),
+    /// It names no module.
+    #[error("{0}: a module is written as `lsmod` prints it, as in module:nf_tables")]
+    Module(String),
     /// The same thing is set twice.
     #[error("{0} and {1} set the same")]
     Twice(String, String),
@@ -66,6 +70,9 @@ pub enum ConditionError {
     /// The filter's program is not one that a kernel takes.
     #[error("{0}: a filter has 1 to {MAX_FILTER} instructions")]
     Filter(String),
+    /// There is no program for a file, or the file can't be used.
+    #[error("{0}: {1}")]
+    Tool(String, String),
     /// The file of a filter can't be used.
     #[error("{0}")]
     Profile(String),

@@ -8,7 +8,7 @@ fn filter(flags: u32, program: Vec<u8>) -> Filter {
 }
 
 fn parse(text: &str) -> Result<Condition, ConditionError> {
-    Condition::parse(text, |name| match name {
+    Condition::parse(text, |name: &str| match name {
         "none" => Err("none: no such file".to_owned()),
         "cut" => Ok(filter(4, vec![0; 9])),
         "log" => Ok(filter(2, vec![b'a', 0, 0, 0, 0, 0, 0, 0])),
@@ -232,4 +232,58 @@ fn a_value_that_the_kernel_does_not_take_is_found_in_what_it_printed() {
     assert!(told("boot:mitigations=of", line).is_some());
     let line = "[ 0.1] RETBleed: Ignoring unknown retbleed option (x).";
     assert!(told("boot:retbleed=x", line).is_some());
+}
+
+#[test]
+fn a_module_is_named_as_the_kernel_names_it_and_its_file_comes_first() {
+    let condition = parse("nft:2 module:sch-netem").unwrap();
+    assert_eq!(condition.to_string(), "nft:2 module:sch_netem");
+    assert_eq!(condition.needs(true).collect::<Vec<_>>(), ["sch_netem"]);
+    assert_eq!(condition.needs(false).collect::<Vec<_>>(), ["nf_tables"]);
+    for wrong in ["module:", "module:a/b", "module:a.ko"] {
+        assert!(matches!(parse(wrong), Err(ConditionError::Module(_))), "{wrong}");
+    }
+    assert!(matches!(parse("module:a module:a"), Err(ConditionError::Twice(..))));
+    let module = |optional| Module { name: "m".to_owned(), bytes: b"elf"[..].into(), optional };
+    let loading = condition.clone().with_modules(vec![module(true)]);
+    let file = loading.file();
+    let settings: Vec<_> = condition::read(&file).unwrap().collect();
+    assert_eq!((settings[0].kind, settings[0].name), (SettingKind::Load, &b"/.modules/m.ko"[..]));
+    assert_eq!((settings[0].value, settings[1].kind), (&b"?"[..], SettingKind::Nft));
+    assert_eq!(loading.fingerprint(), condition.fingerprint(), "two kernels have other modules");
+    assert_ne!(loading.hashes(), condition.hashes());
+    assert_ne!(loading, condition.with_modules(vec![module(false)]));
+}
+
+/// Programs for files, and no filters.
+struct Programs;
+
+impl Sources for Programs {
+    fn filter(&self, name: &str) -> Result<Filter, String> {
+        Err(name.to_owned())
+    }
+
+    fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>> {
+        let job = file.as_bytes().into();
+        let sha256 = sha256(&file.as_bytes()[..1]);
+        let name = file.to_owned();
+        let tool = Tool { kind: "tc", name, sha256, job, modules: &["sch_netem"] };
+        (kind == "tc").then_some(Ok(tool))
+    }
+}
+
+#[test]
+fn a_program_is_told_by_the_users_file_and_kept_by_all_that_it_is() {
+    let parse = |text| Condition::parse(text, Programs).unwrap();
+    let (one, same, other) = (parse("tc:a1"), parse("tc:a2"), parse("tc:b"));
+    assert_eq!(one.fingerprint(), same.fingerprint());
+    assert_ne!(one.fingerprint(), other.fingerprint());
+    assert_ne!(one.hashes(), same.hashes(), "another program may set something else");
+    assert_eq!((&*one.to_string(), &*one.needs(false).collect::<String>()), ("tc:a1", "sch_netem"));
+    let files: Vec<_> = one.files().into_iter().map(|(name, _)| name).collect();
+    let file = one.file();
+    let read: Vec<_> = condition::read(&file).unwrap().collect();
+    assert_eq!(read[0].name, format!("/{}", files[1]).as_bytes());
+    let told = Read::new(("tc:a1", ""), 0, b"tc took it");
+    assert_eq!(one.proofs(&[told], 128).unwrap()[0].state, ProofState::Proved);
 }

@@ -1,6 +1,6 @@
 //! What the guest's root file system holds: the agent as /init, its plan, and a console.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use pathmeter_image::cpio::{self, Entry};
 use pathmeter_wire::{job, plan::Plan};
@@ -37,9 +37,6 @@ pub struct Job<'a> {
     pub arguments: &'a [Vec<u8>],
     /// Its environment.
     pub environment: &'a [Vec<u8>],
-    /// The guest's paths of the kernel modules to be loaded before it; `?` stands before one that
-    /// may refuse.
-    pub modules: &'a [Vec<u8>],
 }
 
 impl Job<'_> {
@@ -51,7 +48,7 @@ impl Job<'_> {
     }
 
     /// The job with the program's files, as the agent is handed it.
-    fn bytes(&self, files: &[Entry<'_>]) -> Vec<u8> {
+    pub fn bytes(&self, files: &[Entry<'_>]) -> Vec<u8> {
         let given: HashSet<&str> = files.iter().map(Entry::name).collect();
         let folders = [("dev", 0o755), ("proc", 0o555), ("sys", 0o555), ("tmp", 0o1777)];
         let folders = folders.into_iter().filter(|(name, _)| !given.contains(name));
@@ -60,7 +57,7 @@ impl Job<'_> {
         job::write(
             (self.runs, self.file_limit),
             (self.executable.as_bytes(), self.stdin.unwrap_or_default().as_bytes()),
-            [self.arguments, self.environment, self.modules],
+            [self.arguments, self.environment],
             |piece| bytes.extend_from_slice(piece),
         );
         bytes.append(&mut cpio::archive(&folders.chain(files.iter().copied()).collect::<Vec<_>>()));
@@ -78,52 +75,44 @@ impl Initramfs {
     /// Packs agent, plan and condition.
     pub fn new(plan: &Plan, condition: &Condition) -> Self {
         let plan = plan.to_string();
-        let (settings, restraint) = (condition.file(), condition.restraint());
-        let folders =
-            ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
-        let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
-        let files = [
-            Entry::File { name: "init", mode: 0o755, data: AGENT },
-            Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() },
-        ];
-        let entries = folders.into_iter().chain([console]).chain(files);
-        let entries: Vec<_> = entries.chain(under(&settings, restraint.as_deref())).collect();
-        Self(cpio::archive(&entries))
+        let plan = Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() };
+        Self::of(AGENT, Some(plan), condition, None)
     }
 
-    /// Packs the agent that executes a program, the kernel's modules for it, and the job, in which
-    /// the program's own files are: the agent unpacks them before each run.
+    /// Packs the agent that executes a program, and the job, in which the program's own files are:
+    /// the agent unpacks them before each run.
     ///
     /// The job comes last, so that where it is, all has arrived.
-    pub fn for_program(
-        files: &[Entry<'_>],
-        modules: &[Entry<'_>],
-        job: &Job<'_>,
-        condition: &Condition,
-    ) -> Self {
-        let (settings, restraint) = (condition.file(), condition.restraint());
+    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
         let job = job.bytes(files);
+        let job = Entry::File { name: "program", mode: 0o644, data: &job };
+        Self::of(PROGRAM_AGENT, None, condition, Some(job))
+    }
+
+    /// Packs this agent with its condition, between these files.
+    fn of(
+        agent: &[u8],
+        first: Option<Entry<'_>>,
+        condition: &Condition,
+        last: Option<Entry<'_>>,
+    ) -> Self {
+        let under = condition.files();
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
-        let agent = Entry::File { name: "init", mode: 0o755, data: PROGRAM_AGENT };
-        let job = Entry::File { name: "program", mode: 0o644, data: &job };
-        let entries = folders.into_iter().chain([console, agent]).chain(modules.iter().copied());
-        let entries = entries.chain(under(&settings, restraint.as_deref())).chain([job]);
-        Self(cpio::archive(&entries.collect::<Vec<_>>()))
+        let agent = Entry::File { name: "init", mode: 0o755, data: agent };
+        let own: BTreeSet<&str> =
+            under.iter().filter_map(|(name, _)| name.split_once('/')).map(|it| it.0).collect();
+        let own = own.into_iter().map(|name| Entry::Directory { name, mode: 0o755 });
+        let under = under.iter().map(|(name, data)| Entry::File { name, mode: 0o644, data });
+        let entries = folders.into_iter().chain([console, agent]).chain(first).chain(own);
+        Self(cpio::archive(&entries.chain(under).chain(last).collect::<Vec<_>>()))
     }
 
     /// The newc archive.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
-}
-
-/// The files of a condition, with these settings and this restraint of measured processes.
-fn under<'a>(settings: &'a [u8], restraint: Option<&'a [u8]>) -> impl Iterator<Item = Entry<'a>> {
-    let file = |name, data| Entry::File { name, mode: 0o644, data };
-    let restraint = restraint.map(|restraint| file("filter", restraint));
-    [file("condition", settings)].into_iter().chain(restraint)
 }
 
 #[cfg(test)]
@@ -148,7 +137,7 @@ mod tests {
         let read = |arguments: &[Vec<u8>]| {
             let mut text = Vec::new();
             let strings = (&b"/bin/a"[..], &b""[..]);
-            job::write((1, 1), strings, [arguments, &[], &[]], |piece| {
+            job::write((1, 1), strings, [arguments, &[]], |piece| {
                 text.extend_from_slice(piece);
             });
             text.len() <= job::MAX_JOB && job::Job::read(&text).is_ok()
@@ -180,7 +169,7 @@ mod tests {
         let packed = |condition| Initramfs::new(&plan, condition);
         let default = Condition::default();
         assert_eq!(packed(&default).as_bytes(), packed(&default).as_bytes());
-        let other = Condition::parse("sysctl:a.b=1", |_| Err(String::new())).unwrap();
+        let other = Condition::parse("sysctl:a.b=1", |_: &str| Err(String::new())).unwrap();
         assert_ne!(packed(&default).as_bytes(), packed(&other).as_bytes());
     }
 }

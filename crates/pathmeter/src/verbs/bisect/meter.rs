@@ -85,7 +85,7 @@ impl<'a> Meter<'a> {
             Subject::Result(result) => *result,
             Subject::Kernel(_) => {
                 let session = self.session()?;
-                let image = setup::under(&self.args.guest, Image::open(file)?);
+                let image = setup::under(&self.args.guest, Image::open(file)?)?;
                 let board = Board::new(self.screen);
                 board.during(image.subject().name, |it| self.measured(session, &image, it))?
             }
@@ -122,6 +122,7 @@ impl<'a> Meter<'a> {
         let Ok(path) = RecordablePath::or_window(path, windows) else { return Ok(None) };
         let [base, new] = sides.map(|side| Image::open(&side.file));
         let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
+        let (base, new) = (base?, new?);
         let board = Board::new(self.screen);
         let session = self.session()?;
         let explanation = only(explain::differences(session, [&base, &new], &[path], &board)?)?;

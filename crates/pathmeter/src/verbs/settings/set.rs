@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::meant::{meant, with_meant};
-use pathmeter_measure::seccomp;
+use pathmeter_measure::sources;
 
 /// Sets that are bundled, by name.
 pub(crate) const BUNDLED: [(&str, &str); 5] = [
@@ -105,7 +105,7 @@ impl Set {
         })?;
         let entry = |written: WrittenEntry| {
             let at = line(written.condition.span().start);
-            let condition = Condition::parse(written.condition.get_ref(), seccomp::filter)
+            let condition = sources::condition(written.condition.get_ref())
                 .map_err(|error| refused(name, Some(at), &error.to_string()))?;
             if condition.is_default() {
                 return Err(refused(name, Some(at), "this sets nothing"));

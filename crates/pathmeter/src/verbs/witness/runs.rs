@@ -43,7 +43,7 @@ impl WitnessProgram {
     pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
         let Both { session, bochs, image, .. } = both;
         let guests = session.with_memory(self.memory_mib);
-        let initramfs = self.packed.initramfs(&[], &session.settings_of(image).condition);
+        let initramfs = self.packed.initramfs(&session.settings_of(image).condition);
         let runs = self.packed.runs();
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;

@@ -1,0 +1,46 @@
+//! Modules of the kernel's: their files are in the initramfs (init_module(2)), and its file system
+//! shows which it has (`Documentation/ABI/stable/sysfs-module`).
+
+use pathmeter_probes::{
+    sys::{self, CStr, errno, flag},
+    text::Text,
+};
+
+use crate::file::{Held, contents, words};
+use crate::path::Path;
+use crate::refusal::{Refusal, refused};
+use crate::trouble::Trouble;
+
+/// Loads the module in this file; with a `?` it may refuse.
+#[inline(never)]
+pub(crate) fn load(file: &[u8], may_refuse: &[u8]) -> Result<(), Trouble> {
+    let path = Path::of(b"", file.iter().copied());
+    let loaded = sys::open(path.as_c(), flag::O_RDONLY, 0).and_then(|fd| {
+        let loaded = sys::load_module(fd, CStr::new(b"\0"));
+        let _ = sys::close(fd);
+        loaded
+    });
+    match loaded {
+        Ok(_) => Ok(()),
+        Err(_) if may_refuse == b"?" => Ok(()),
+        Err(error) => Err(Text::format(format_args!(
+            "the kernel does not load the module {} (error {error})",
+            core::str::from_utf8(file).unwrap_or("?")
+        ))),
+    }
+}
+
+/// Whether the kernel has this module; the host has found it out if it is part of the kernel.
+#[inline(never)]
+pub(crate) fn loaded(name: &[u8]) -> Result<Held, Refusal> {
+    let path = Path::of(b"/sys/module/", name.iter().copied().chain(*b"/initstate"));
+    let mut state = [0; 16];
+    match contents(path.as_c(), &mut state) {
+        Ok(length) if words(&state[..length]).eq([b"live"]) => {
+            Ok(Held::told(format_args!("its state in /sys/module reads live")))
+        }
+        Ok(_) => Err(refused(format_args!("it was loaded, and is not live"))),
+        Err(errno::ENOENT) => Ok(Held::told(format_args!("it is a part of the kernel"))),
+        Err(error) => Err(refused(format_args!("its state can't be read (error {error})"))),
+    }
+}

@@ -1,0 +1,85 @@
+//! The modules of a kernel that its guests load: those that the user named, and those that the
+//! settings of a condition need, out of the kernel's own package or a folder of the user's.
+//!
+//! Contract: a module that the user named is loaded, or is part of the kernel, or there is no
+//! measurement. One that only a setting needs may be missing: then the guest finds out whether the
+//! kernel has what is set.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pathmeter_pack::PackError;
+use pathmeter_pack::modules::{Module, modules};
+use pathmeter_vm::Condition;
+
+use crate::failure::Failure;
+use crate::image::Image;
+
+/// What the user says of modules.
+#[derive(Clone, Debug, Default)]
+pub struct Modules {
+    names: Condition,
+    folder: Option<PathBuf>,
+}
+
+impl Modules {
+    /// All guests load these; they are found in the folder, without one in the kernel's own file.
+    ///
+    /// # Errors
+    /// A name that no module has, or one twice.
+    pub fn new(names: &[String], folder: Option<PathBuf>) -> Result<Self, Failure> {
+        let names = Condition::of_modules(names).map_err(|error| Failure::Usage {
+            message: format!("--module: {error}"),
+            help: "name each module once".to_owned(),
+        })?;
+        Ok(Self { names, folder })
+    }
+
+    /// Whether guests load none but what a condition needs.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_default()
+    }
+
+    /// The condition with these, and with the files of all modules that it needs.
+    pub(crate) fn condition(&self, image: &Image, under: &Condition) -> Result<Condition, Failure> {
+        let condition = self.names.and(under).map_err(|error| Failure::Usage {
+            message: format!("--module and --under: {error}"),
+            help: "name each module once".to_owned(),
+        })?;
+        if !condition.needs_modules() {
+            return Ok(condition);
+        }
+        let list = |named| -> Vec<String> { condition.needs(named).map(str::to_owned).collect() };
+        let (named, others) = (list(true), list(false));
+        let found = match (self.find(image, &[&named[..], &others[..]].concat()), &named[..]) {
+            (Ok(found), _) => found,
+            (Err(_), []) => Vec::new(),
+            (Err(error), _) if others.is_empty() => return Err(error),
+            (Err(_), named) => self.find(image, named)?,
+        };
+        let module = |Module { name, bytes, optional }| {
+            let bytes = Arc::from(bytes);
+            pathmeter_vm::Module { name, bytes, optional }
+        };
+        Ok(condition.with_modules(found.into_iter().map(module).collect()))
+    }
+
+    fn find(&self, image: &Image, names: &[String]) -> Result<Vec<Module>, Failure> {
+        if !image.is_file() {
+            return Err(Failure::Usage {
+                message: format!("{}: the lab kernel has no modules", image.name().display()),
+                help: "name a kernel's package".to_owned(),
+            });
+        }
+        let release = image.load().ok().and_then(|kernel| kernel.release.clone());
+        let source = self.folder.as_deref().unwrap_or(image.name());
+        modules(source, names, release.as_deref()).map_err(|error| match (error, &self.folder) {
+            (PackError::Package(_), None) => Failure::Usage {
+                message: format!("{}: the file of a kernel has no modules", image.name().display()),
+                help: "name its package, or give --modules a folder or package that has them"
+                    .to_owned(),
+            },
+            (error, _) => Failure::Packing(error),
+        })
+    }
+}

@@ -1,0 +1,170 @@
+//! What is made of the files that a condition's settings name: filters of system calls, and programs
+//! of this machine that set something in the guest, packed with the file.
+//!
+//! Contract: nothing is executed here. In the guest a program is executed once, before anything is
+//! measured, with no environment of this machine's; the kernel takes what it sets, or the program
+//! must say so by its exit code.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pathmeter_pack::{FileArg, PackedEntry, Packing, pack};
+use pathmeter_vm::{Condition, ConditionError, Filter, Job, Sources, Tool};
+
+use crate::packed_program::entry;
+use crate::results::sha256;
+use crate::seccomp;
+
+/// A program that reads a file of the user's.
+struct Reader {
+    /// What stands before the colon of a setting.
+    kind: &'static str,
+    /// The program, and its arguments around the file: `FILE` stands for it.
+    command: &'static [&'static str],
+    /// Modules of the kernel's without which it can't set anything.
+    modules: &'static [&'static str],
+    /// Lines after the user's, for what a service would do beside.
+    last: &'static str,
+    /// Debian's package that has it.
+    package: &'static str,
+}
+
+/// Where a command has the user's file.
+const FILE: &str = "FILE";
+/// Where the guest has it.
+const IN_GUEST: &str = "/given";
+/// Where programs are that only root needs, beside those on PATH.
+const OF_ROOT: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
+const READERS: [Reader; 6] = [
+    Reader {
+        kind: "nft",
+        command: &["nft", "-f", FILE],
+        modules: &["nf_tables"],
+        last: "",
+        package: "nftables",
+    },
+    Reader {
+        kind: "audit",
+        command: &["auditctl", "-R", FILE],
+        modules: &[],
+        // Without auditd(8) nobody has audit look at rules.
+        last: "\n-e 1\n",
+        package: "auditd",
+    },
+    Reader {
+        kind: "tc",
+        command: &["tc", "-batch", FILE],
+        modules: &[],
+        last: "",
+        package: "iproute2",
+    },
+    Reader {
+        kind: "ip",
+        command: &["ip", "-batch", FILE],
+        modules: &[],
+        last: "",
+        package: "iproute2",
+    },
+    Reader {
+        kind: "bpf",
+        command: &["bpftool", "prog", "loadall", FILE, "/sys/fs/bpf/pathmeter", "autoattach"],
+        modules: &[],
+        last: "",
+        package: "bpftool",
+    },
+    Reader {
+        kind: "apparmor",
+        command: &["apparmor_parser", "--add", "--skip-cache", FILE],
+        modules: &[],
+        last: "",
+        package: "apparmor",
+    },
+];
+
+/// The kinds of settings that programs of this machine make, by what stands before the colon.
+pub fn kinds() -> impl Iterator<Item = &'static str> {
+    READERS.iter().map(|reader| reader.kind)
+}
+
+/// Files of this machine.
+pub struct Files;
+
+impl Sources for Files {
+    fn filter(&self, name: &str) -> Result<Filter, String> {
+        seccomp::filter(name)
+    }
+
+    fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>> {
+        let reader = READERS.iter().find(|reader| reader.kind == kind)?;
+        // nft:10 and audit:10 are numbers of rules, bpf:fentry:FUNCTION is no file.
+        let is_file = file.contains(['/', '.']) && !file.contains(':') || Path::new(file).is_file();
+        let is_number = file.bytes().all(|byte| byte.is_ascii_digit());
+        let by_file_alone = ["tc", "ip", "apparmor"].contains(&kind);
+        (by_file_alone || is_file && !is_number).then(|| {
+            let refused = |why| ConditionError::Tool(format!("{kind}:{file}"), why);
+            reader.tool(Path::new(file)).map_err(refused)
+        })
+    }
+}
+
+impl Reader {
+    /// The program for this file.
+    fn tool(&self, file: &Path) -> Result<Tool, String> {
+        let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+        let program = self.program()?;
+        let words = self.command[1..].iter().map(|word| match *word {
+            FILE => IN_GUEST.into(),
+            word => OsString::from(word),
+        });
+        let command: Vec<OsString> = std::iter::once(program.into()).chain(words).collect();
+        let given = FileArg { source: file.to_owned(), destination: Some(IN_GUEST.into()) };
+        let packing =
+            Packing { command: &command, root: None, files: &[given], env: &[], stdin: None };
+        let mut packed = pack(&packing).map_err(|error| error.to_string())?;
+        for entry in &mut packed.entries {
+            if let PackedEntry::File { name, data, .. } = entry
+                && name == IN_GUEST.trim_start_matches('/')
+            {
+                data.extend(self.last.as_bytes());
+            }
+        }
+        let entries: Vec<_> = packed.entries.iter().map(entry).collect();
+        let job = Job {
+            runs: 1,
+            file_limit: 0,
+            executable: &packed.executable,
+            stdin: None,
+            arguments: &packed.arguments,
+            environment: &packed.environment,
+        };
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        Ok(Tool {
+            kind: self.kind,
+            name,
+            sha256: sha256(&bytes),
+            job: Arc::from(job.bytes(&entries)),
+            modules: self.modules,
+        })
+    }
+
+    /// Where this machine has the program.
+    fn program(&self) -> Result<PathBuf, String> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(std::env::split_paths(OF_ROOT));
+        let name = self.command[0];
+        let mut places = folders.map(|folder| folder.join(name));
+        places.find(|place| place.is_file()).ok_or_else(|| {
+            format!("this machine has no {name}, which reads it (Debian: {})", self.package)
+        })
+    }
+}
+
+/// Reads a condition that names files of this machine.
+///
+/// # Errors
+/// What is no setting, or contradicts another one.
+pub fn condition(text: &str) -> Result<Condition, ConditionError> {
+    Condition::parse(text, Files)
+}
