@@ -15,6 +15,7 @@ names='
 libc6-dev              glibc-devel            glibc-devel   glibc
 qemu-system-x86        qemu-system-x86-core   qemu-x86      qemu-system-x86
 xz-utils               xz                     xz            xz
+iproute2               iproute                iproute2      iproute2
 libelf-dev             elfutils-libelf-devel  libelf-devel  libelf
 libssl-dev             openssl-devel          libopenssl-devel openssl
 g++                    gcc-c++                gcc-c++       gcc

@@ -1,21 +1,27 @@
 //! What a kernel is measured under: limits of control groups, filters, CPUs. One Debian kernel.
 
-use pathmeter_e2e::{Scene, assert_identical, debian, path};
+use pathmeter_e2e::{Scene, assert_identical, built, debian, path};
 use serde_json::Value;
 
 fn run(scene: &Scene, arguments: &[&str]) -> Value {
     scene.run(&[arguments, &["--perturb", "2", "--json"]].concat()).json()
 }
 
-fn median(result: &Value, name: &str) -> u64 {
-    let mut samples: Vec<u64> = path(result, name)["samples"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter_map(Value::as_u64)
-        .collect();
+fn samples(result: &Value, name: &str) -> Vec<u64> {
+    let samples = path(result, name)["samples"].as_array().unwrap();
+    let mut samples: Vec<u64> = samples.iter().filter_map(Value::as_u64).collect();
     samples.sort_unstable();
+    samples
+}
+
+fn median(result: &Value, name: &str) -> u64 {
+    let samples = samples(result, name);
     samples[samples.len() / 2]
+}
+
+/// Of a path that has one of two values by turns, as one by TCP has.
+fn lowest(result: &Value, name: &str) -> u64 {
+    samples(result, name)[0]
 }
 
 #[test]
@@ -246,9 +252,59 @@ fn what_the_kernel_can_not_trace_is_named() {
         ("kprobe:nosuch", "this kernel has no such function, or it is inlined"),
         ("kprobe:do_int3", "this function can't have a kprobe"),
         ("ftrace:nosuch", "this kernel has no such function that can be traced"),
-        ("nft:1", "this kernel has no nftables built in"),
     ] {
         let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
         failed.assert_unmeasured(&[&format!("{under}: {why}")]);
     }
+}
+
+#[test]
+fn a_setting_loads_the_modules_that_it_needs_and_each_rule_costs_as_much() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let measured = |under: &str| {
+        let only = "syscall.getppid,tcp.round-trip";
+        let arguments = ["measure", &cloud, "--cpu", "skylake", "--only", only, "--under", under];
+        let result = run(&scene, &arguments);
+        ["syscall.getppid", "tcp.round-trip"].map(|path| lowest(&result, path))
+    };
+    let numbers = ["module:nf_tables", "nft:1", "nft:2", "nft:3"].map(measured);
+    assert!(numbers.iter().all(|[call, _]| *call == numbers[0][0]), "{numbers:?}");
+    let [loaded, one, two, three] = numbers.map(|[_, tcp]| tcp);
+    assert!(loaded < one && one < two, "{loaded}, {one} and {two}");
+    assert_eq!(two - one, three - two, "a packet there and one back pass each rule");
+}
+
+#[test]
+fn a_program_of_this_machine_sets_what_its_file_says() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let rules = scene.path("two.nft");
+    let table = "table ip t { chain c { type filter hook input priority 0; \
+                 ip saddr 240.0.0.1 drop; ip saddr 240.0.0.2 drop; }; }";
+    std::fs::write(&rules, table).unwrap();
+    let under = format!("nft:{}", rules.display());
+    let measured = |under: &str| {
+        run(&scene, &["measure", &cloud, "--only", "tcp.round-trip", "--under", under])
+    };
+    let (by_file, by_number) = (measured(&under), measured("nft:2"));
+    let [of_file, of_number] = [&by_file, &by_number].map(|it| lowest(it, "tcp.round-trip"));
+    assert_eq!(of_file, of_number, "the same two rules");
+    let proof = &by_file["configuration"]["proofs"][0];
+    assert_eq!((&proof["state"], &proof["shown"]), (&"proved".into(), &"nft took it".into()));
+    std::fs::write(&rules, "table ip t { chain c { type filter hook nosuch priority 0; }; }")
+        .unwrap();
+    let failed = scene.run(&["measure", &cloud, "--under", &under]);
+    failed.assert_unmeasured(&["nft:two.nft: nft ends with 1: ", "unknown chain hook"]);
+}
+
+#[test]
+fn modules_that_are_nowhere_are_named() {
+    let (scene, cloud, small) = (Scene::warm(), debian("cloud"), built("base"));
+    let failed = |arguments: &[&str]| scene.run(&[&["measure"], arguments].concat());
+    failed(&[&cloud, "--module", "nosuch"]).assert_unmeasured(&["has no module nosuch"]);
+    failed(&[&small, "--under", "nft:1"])
+        .assert_unmeasured(&["nft:1: this kernel has no nftables, and its file has no module"]);
+    let without = failed(&[&small, "--under", "module:nf_tables"]);
+    without.assert_printed(&["the file of a kernel has no modules", "--modules"]);
+    let lab = failed(&["lab", "--module", "nf_tables"]);
+    lab.assert_printed(&["the lab kernel has no modules"]);
 }

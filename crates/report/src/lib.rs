@@ -58,7 +58,7 @@ pub use paths::{PathRow, paths_table};
 pub use rows::Rows;
 pub use settings::settings_tables;
 pub use settings_rows::SettingsRows;
-pub use slope::slope_table;
+pub use slope::{MOST_SLOPES, slope_table, slopes_svg};
 pub use style::Style;
 pub use times::{time_comparison_table, times_table};
 pub use witness::{

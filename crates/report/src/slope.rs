@@ -1,5 +1,9 @@
 //! What a kernel costs by the number of a setting, as text: a sentence, then the rows that matter.
 
+mod picture;
+
+pub use picture::{MOST_SLOPES, slopes_svg};
+
 use pathmeter_model::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, Subject, clean, command_line};
 
 use crate::measurement::footer;
@@ -76,18 +80,19 @@ fn of_straight(rows: &[&SlopeRow], unit: &str) -> Option<String> {
 /// Where the others bend; none without any.
 fn of_bent(rows: &[&SlopeRow]) -> Option<String> {
     let verb = if rows.len() == 1 { "does" } else { "do" };
-    let named: Vec<String> = rows.iter().take(NAMED).map(|row| place(row)).collect();
+    let named: Vec<String> =
+        rows.iter().take(NAMED).map(|row| format!("{} {}", row.row, place(row))).collect();
     let more = if rows.len() > NAMED { ", …" } else { "" };
     let text = format!("{} {verb} not: {}{more}.", rows.len(), named.join(", "));
     (!rows.is_empty()).then_some(text)
 }
 
-/// `fork-exit bends at 4`.
+/// `bends at 4`.
 fn place(row: &SlopeRow) -> String {
     let bends: Vec<String> = row.bends().map(|number| number.to_string()).collect();
     match &bends[..] {
-        [] => format!("{} has no whole number for each", row.row),
-        bends => format!("{} bends at {}", row.row, bends.join(", ")),
+        [] => "has no whole number for each".to_owned(),
+        bends => format!("bends at {}", bends.join(", ")),
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) struct ReportArgs {
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
     /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more
-    /// kernels or results as a picture
+    /// kernels or results, or the lines of slopes, as a picture
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
     /// Which kernel the others are compared with in a picture: one of the subjects, or `before`

@@ -210,7 +210,7 @@ impl<'a> Report<'a> {
             Input::Explanation(_) => Some("an explanation"),
             Input::Experiments(_) => Some("an experiment"),
             Input::Settings(_) => Some("a table of settings"),
-            Input::Slope(_) => Some("a slope"),
+            Input::Slope(_) if !self.is_picture => Some("a slope"),
             _ => None,
         });
         whole.map_or(Ok(()), |what| {

@@ -1,9 +1,9 @@
-//! The heat map as a picture: `-o FILE.svg`.
+//! The heat map, or slopes, as a picture: `-o FILE.svg`.
 
-use pathmeter_model::{Measurement, Status};
-use pathmeter_report::{HeatBase, heat_map_svg};
+use pathmeter_model::{Measurement, SlopeResult, Status};
+use pathmeter_report::{HeatBase, MOST_SLOPES, heat_map_svg, slopes_svg};
 
-use super::Report;
+use super::{Input, Report};
 use crate::cli::ReportArgs;
 use crate::screen::destination::Destination;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -42,13 +42,20 @@ pub(super) fn base(args: &ReportArgs) -> Result<Option<HeatBase>, Failure> {
 impl Report<'_> {
     /// Writes the picture.
     pub(super) fn picture(
-        self,
+        mut self,
         base: HeatBase,
         file: Option<Destination>,
     ) -> Result<Exit, Failure> {
+        if let Some(slopes) = self.slopes()? {
+            if let Some(file) = file {
+                file.write(slopes_svg(&slopes).as_bytes())?;
+            }
+            return Ok(Exit::Done);
+        }
         if !self.inputs.is_empty() || self.measured.len() < 2 {
             return Err(Failure::Usage {
-                message: "a picture shows two or more kernels or results, and nothing else"
+                message: "a picture shows two or more kernels or results, or slopes, and nothing \
+                          else"
                     .to_owned(),
                 help: "write a page: its file may have any other ending than .svg".to_owned(),
             });
@@ -63,5 +70,46 @@ impl Report<'_> {
         let mut paths = results.iter().flat_map(|result| &result.paths);
         let is_failed = paths.any(|path| path.status == Status::Failed);
         Ok(if is_failed { Exit::Unmeasured } else { Exit::Done })
+    }
+
+    /// The slopes, if there is nothing else.
+    ///
+    /// # Errors
+    /// They are of several settings, or too many.
+    fn slopes(&mut self) -> Result<Option<Vec<SlopeResult>>, Failure> {
+        let slope = |input: &Input| match input {
+            Input::Slope(slope) => Some(SlopeResult::clone(slope)),
+            _ => None,
+        };
+        let slopes: Option<Vec<_>> = self.inputs.iter().map(slope).collect();
+        let Some(mut slopes) = slopes.filter(|it| self.measured.is_empty() && !it.is_empty())
+        else {
+            return Ok(None);
+        };
+        if let Some(selection) = &self.selection {
+            for slope in &mut slopes {
+                for rows in std::iter::once(&mut slope.paths).chain(&mut slope.program_rows) {
+                    rows.rows.retain(|row| selection.holds(&row.row));
+                    rows.rows.sort_by_key(|row| selection.order(&row.row));
+                }
+            }
+        }
+        let refused =
+            |message: String, help: &str| Err(Failure::Usage { message, help: help.to_owned() });
+        if self.args.relative_to.is_some() {
+            return refused(
+                "--relative-to would change nothing of slopes".to_owned(),
+                "leave it out: a slope is relative to its own kernel without the setting",
+            );
+        }
+        if let Some(other) = slopes.iter().find(|it| it.unit != slopes[0].unit) {
+            let message = format!("{} and {} are two pictures", slopes[0].setting, other.setting);
+            return refused(message, "draw each setting by itself");
+        }
+        if slopes.len() > MOST_SLOPES {
+            let message = format!("{} slopes in one picture, over {MOST_SLOPES}", slopes.len());
+            return refused(message, "draw several pictures, or a page: -o FILE.html");
+        }
+        Ok(Some(slopes))
     }
 }

@@ -23,6 +23,10 @@ impl Input {
                 let exact = joined.exact.paths.iter().map(|path| &*path.path);
                 exact.chain(joined.times.paths.iter().map(|path| &*path.path)).collect()
             }
+            Self::Slope(slope) => {
+                let program = slope.program_rows.iter().flat_map(|rows| &rows.rows);
+                slope.paths.rows.iter().chain(program).map(|row| &*row.row).collect()
+            }
             _ => Vec::new(),
         }
     }
