@@ -245,6 +245,81 @@ fn what_is_traced_costs_the_paths_that_pass_it_and_no_other() {
 }
 
 #[test]
+fn bpf_programs_are_loaded_translated_and_attached() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let under = "bpf:raw_tracepoint:sched_switch bpf:tracepoint:sched:sched_switch=2 \
+                 bpf:kprobe:vfs_write=2 bpf:fentry:vfs_write=2 bpf:fexit:vfs_write \
+                 bpf:lsm:file_open bpf:cgroup_skb:ingress=2 bpf:cgroup_skb:egress bpf:xdp:lo";
+    let only = ["--cpu", "skylake", "--only", "syscall.getppid", "--under", under];
+    let result = run(&scene, &[&["measure", &cloud][..], &only].concat());
+    let proofs = result["configuration"]["proofs"].as_array().unwrap();
+    assert_eq!(proofs.len(), 9);
+    for proof in proofs {
+        let [setting, state, shown] =
+            ["setting", "state", "shown"].map(|field| proof[field].as_str().unwrap());
+        let programs = if setting.ends_with("=2") { "2 programs" } else { "1 program" };
+        assert_eq!(state, "proved", "{proof}");
+        assert_eq!(shown, format!("{programs} loaded, translated by the JIT, and attached"));
+    }
+}
+
+#[test]
+fn each_program_at_a_function_costs_the_path_that_passes_it_as_much() {
+    let (scene, kernel) = (Scene::warm(), debian("cloud"));
+    let measured = |under: &str| {
+        let only = "syscall.getppid,file.read-zero";
+        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
+        let result = run(&scene, &arguments);
+        ["syscall.getppid", "file.read-zero"].map(|path| median(&result, path))
+    };
+    let [call, read] = measured("default");
+    let reads = ["", "=2", "=4"].map(|programs| {
+        let [other, read] = measured(&format!("bpf:fentry:vfs_read{programs}"));
+        assert_eq!(other, call);
+        read
+    });
+    assert!(reads[0] > read && reads[1] > reads[0], "{read} and {reads:?}");
+    assert_eq!(reads[2] - reads[1], 2 * (reads[1] - reads[0]), "{reads:?}");
+}
+
+#[test]
+fn where_no_bpf_program_can_be_attached_is_named() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    for (under, why) in [
+        ("bpf:fentry:nosuch", "this kernel's types have no such function"),
+        ("bpf:lsm:nosuch", "this kernel's types have no such function"),
+        ("bpf:kprobe:nosuch", "this kernel has no such function, or it is inlined"),
+        ("bpf:kprobe:do_int3", "this function can't have a kprobe"),
+        ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
+        ("bpf:tracepoint:nosuch:event", "this kernel has no such tracepoint"),
+        ("boot:lsm=capability bpf:lsm:file_open", "bpf is not among the security modules"),
+    ] {
+        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
+        let setting = under.split(' ').next_back().unwrap();
+        failed.assert_unmeasured(&[&format!("{setting}: {why}")]);
+    }
+}
+
+#[test]
+fn a_uprobe_is_hit_by_each_call_of_the_programs_function_in_every_run() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let libc = "/lib/x86_64-linux-gnu/libc.so.6";
+    let ran = |under: &str| {
+        let guest = ["--cpu", "skylake", "--perturb", "2", "--json", "--under", under];
+        scene.run(&[&["run", &cloud][..], &guest, &["--", "/bin/true"]].concat())
+    };
+    let probed = ran(&format!("uprobe:{libc}:exit")).json();
+    let proof = &probed["configuration"]["proofs"][0];
+    assert_eq!(proof["state"], "proved", "{proof}");
+    let calls = &path(&probed, "exception: int3")["work"]["calls"];
+    assert_eq!(*calls, serde_json::json!([1, 1, 1]));
+    let refused = ran(&format!("uprobe:{libc}:nosuch"));
+    refused.assert_printed(&["the file has no such function"]);
+    let of_paths = ["measure", &cloud, "--cpu", "skylake", "--under", "uprobe:/bin/true:main"];
+    scene.run(&of_paths).assert_unmeasured(&["a uprobe is at a function of a program of yours"]);
+}
+
+#[test]
 fn what_the_kernel_can_not_trace_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
     for (under, why) in [

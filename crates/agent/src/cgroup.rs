@@ -24,6 +24,25 @@ const MAX_CONTROLLERS: usize = 512;
 /// and moves this process to the innermost.
 #[inline(never)]
 pub(crate) fn set((file, value): (&[u8], &[u8]), depth: u32) -> Result<Held, Refusal> {
+    mounted(|| {
+        if file == DEPTH.as_bytes() {
+            nest_mounted(depth)
+        } else {
+            limit_mounted(file, value, depth)
+        }
+    })
+}
+
+/// The group that all processes are in, as an open folder.
+pub(crate) fn of_all() -> Result<usize, Refusal> {
+    mounted(|| {
+        sys::open(CStr::new(PLACE), flag::O_RDONLY, 0)
+            .map_err(|error| refused(format_args!("no group can be opened (error {error})")))
+    })
+}
+
+/// Does this while control groups are mounted.
+fn mounted<T>(what: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let place = CStr::new(PLACE);
     let _ = sys::mkdir(place, 0o755);
     let kind = CStr::new(b"cgroup2\0");
@@ -31,13 +50,9 @@ pub(crate) fn set((file, value): (&[u8], &[u8]), depth: u32) -> Result<Held, Ref
         errno::ENODEV => unknown("this kernel has no control groups of version 2"),
         error => refused(format_args!("control groups can't be mounted (error {error})")),
     })?;
-    let held = if file == DEPTH.as_bytes() {
-        nest_mounted(depth)
-    } else {
-        limit_mounted(file, value, depth)
-    };
+    let done = what();
     let _ = sys::unmount(place, flag::MNT_DETACH);
-    held
+    done
 }
 
 #[inline(never)]

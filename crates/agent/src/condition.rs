@@ -17,7 +17,7 @@ use pathmeter_wire::{
 
 use crate::{
     arch::LOOKED_FOR,
-    audit, cgroup,
+    audit, bpf, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
     landlock, module, nft,
@@ -52,8 +52,12 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
 }
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
+/// `probe` sees to a probe at an offset in a program's file.
 #[inline(never)]
-pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
+pub(crate) fn meet(
+    port: &mut Port,
+    mut probe: impl FnMut((&[u8], &[u8])) -> Result<Held, Refusal>,
+) -> Result<bool, Trouble> {
     let mut text = [0; MAX_CONDITION + 1];
     let length = contents(CStr::new(b"/condition\0"), &mut text).map_err(|error| -> Trouble {
         Text::format(format_args!("/condition can't be read (error {error})"))
@@ -75,7 +79,11 @@ pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
             files += 1;
             continue;
         }
-        match apply(setting, depth) {
+        let applied = match setting.kind {
+            SettingKind::Uprobe => probe((setting.name, setting.value)).map(Some),
+            _ => apply(setting, depth),
+        };
+        match applied {
             Ok(None) => {}
             // Shown as it was read after it was written: reading it again would be one more change
             // of the guest.
@@ -90,6 +98,13 @@ pub(crate) fn meet(port: &mut Port) -> Result<bool, Trouble> {
         }
     }
     Ok(true)
+}
+
+/// Why a probe in a program's file can't be had where there is no program.
+pub(crate) fn of_programs() -> Refusal {
+    refused(format_args!(
+        "a uprobe is at a function of a program of yours: `run KERNEL --under … -- PROGRAM`"
+    ))
 }
 
 /// A number of things, which the host has checked.
@@ -114,7 +129,9 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Ftrace => tracing::function(setting.name).map(Some),
         SettingKind::Module => module::loaded(setting.name).map(Some),
         SettingKind::Tool => tool::execute(setting.name).map(Some),
-        SettingKind::Load | SettingKind::Show => Ok(None),
+        SettingKind::Bpf => bpf::attach(setting.name, count(setting.value)).map(Some),
+        // None of them is made here.
+        SettingKind::Uprobe | SettingKind::Load | SettingKind::Show => Ok(None),
     }
 }
 

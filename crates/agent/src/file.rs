@@ -1,16 +1,19 @@
 //! Files of the kernel and of the initramfs, read as far as there is room for them.
 
 use pathmeter_probes::{
-    sys::{self, CStr, flag},
+    sys::{self, CStr, errno, flag},
     text::Text,
 };
-use pathmeter_wire::condition::MAX_SHOWN_TEXT;
+use pathmeter_wire::{condition::MAX_SHOWN_TEXT, plan};
 
 use crate::path::Path;
 use crate::refusal::{Refusal, refused};
 
 /// Longest value that is read back.
 const MAX_VALUE: usize = MAX_SHOWN_TEXT;
+
+/// Longest number, with the end of its line.
+const MAX_DIGITS: usize = 16;
 
 /// What shows that a setting was made: of a file, what it holds after it was written.
 pub(crate) struct Held {
@@ -57,6 +60,14 @@ pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Hel
 /// The words of a text, without the white space between them.
 pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}
+
+/// The number that a file of the kernel's holds.
+pub(crate) fn number(path: CStr<'_>) -> Result<u64, i32> {
+    let mut text = [0; MAX_DIGITS];
+    let length = contents(path, &mut text)?;
+    let digits = words(&text[..length]).next().and_then(plan::number);
+    digits.map(u64::from).ok_or(errno::EINVAL)
 }
 
 /// Reads a file into `space` as far as it fits: the bytes read.

@@ -20,6 +20,8 @@
 mod agent;
 mod arch;
 mod audit;
+mod bpf;
+mod btf;
 mod cgroup;
 mod command;
 mod condition;
@@ -54,6 +56,8 @@ mod tool;
 mod tracing;
 mod trouble;
 mod unpack;
+#[cfg(feature = "program")]
+mod uprobe;
 
 pub use agent::enter;
 #[cfg(feature = "program")]

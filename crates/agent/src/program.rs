@@ -21,13 +21,14 @@ use pathmeter_wire::{
 
 use crate::{
     arch::{marked_end, marked_execve},
-    condition, guest, pause,
+    bpf, condition, guest, pause,
     pointers::pointers,
     port::Port,
     restraint::Restraint,
     root::Roots,
     start,
     trouble::Trouble,
+    uprobe::Uprobes,
 };
 
 /// Exit code of a child that could not become the program. What went wrong is in [`Launch`].
@@ -43,7 +44,8 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let job = read()?;
     prepare();
-    if !condition::meet(port)? {
+    let mut probes = Uprobes::NONE;
+    if !condition::meet(port, |place| probes.add(place, job.archive))? {
         return Ok(());
     }
     let mut launch = Launch::new(&job)?;
@@ -54,7 +56,9 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     let mut told = Told::default();
     for number in 0..job.runs {
         roots.enter()?;
+        probes.set().map_err(|(_, why)| why)?;
         run(port, &job, number, &mut launch, &mut told)?;
+        probes.remove();
         roots.leave()?;
     }
     port.send_plain(Kind::Done, b"");
@@ -170,6 +174,7 @@ fn run(
     launch.error = 0;
     let ended = task::in_child(|| {
         files.take();
+        bpf::let_go();
         become_program(job, number, launch);
         NOT_EXECUTED
     });

@@ -114,6 +114,13 @@ impl Roots {
         Ok(())
     }
 
+    /// Closes what a trial had.
+    pub(crate) fn forget(self) {
+        for own in self.own.iter().flatten() {
+            let _ = sys::close(*own);
+        }
+    }
+
     /// Gives the new namespace the settings that the agent's own one had.
     fn keep_settings(&self) {
         for (path, kept) in SETTINGS.iter().zip(&self.settings) {

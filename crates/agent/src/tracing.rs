@@ -10,15 +10,16 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::file::{Held, contents, words};
+use crate::file::{self, Held, contents, words};
 use crate::path::Path;
 use crate::refusal::{Refusal, not_taken, refused, unknown};
 
 /// Where the file system is mounted, and its files.
 const PLACE: &[u8] = b"/tracing\0";
-const KPROBES: &[u8] = b"/tracing/kprobe_events\0";
-const FILTER: &[u8] = b"/tracing/set_ftrace_filter\0";
-const TRACER: &[u8] = b"/tracing/current_tracer\0";
+const KPROBES: CStr<'static> = CStr::new(b"/tracing/kprobe_events\0");
+const FILTER: CStr<'static> = CStr::new(b"/tracing/set_ftrace_filter\0");
+const TRACER: CStr<'static> = CStr::new(b"/tracing/current_tracer\0");
+const NO_TRACEPOINT: &str = "this kernel has no such tracepoint";
 /// Adds to what a file has; each of ours has what the kernel's own settings are.
 const O_APPEND: usize = 0o2000;
 /// Most of a file that is read back.
@@ -28,7 +29,7 @@ const MAX_TEXT: usize = 512;
 pub(crate) fn tracepoint(name: &[u8]) -> Result<Held, Refusal> {
     mounted(|| {
         let path = name.iter().map(|byte| if *byte == b':' { b'/' } else { *byte });
-        enable(path, "this kernel has no such tracepoint")?;
+        enable(path, NO_TRACEPOINT)?;
         Ok(Held::told(format_args!("the tracepoint's file enable reads 1")))
     })
 }
@@ -68,14 +69,23 @@ pub(crate) fn function(name: &[u8]) -> Result<Held, Refusal> {
         })?;
         add(TRACER, b"function").map_err(not_taken)?;
         for (file, word) in [(FILTER, name), (TRACER, "function")] {
-            shows(CStr::new(file), word.as_bytes())?;
+            shows(file, word.as_bytes())?;
         }
         Ok(Held::told(format_args!("the tracer is function, and its filter has this one")))
     })
 }
 
+/// The number that `perf_event_open(2)` knows the tracepoint `GROUP:EVENT` by.
+pub(crate) fn number(name: &[u8]) -> Result<u64, Refusal> {
+    mounted(|| {
+        let path = name.iter().map(|byte| if *byte == b':' { b'/' } else { *byte });
+        let path = Path::of(b"/tracing/events/", path.chain(*b"/id"));
+        file::number(path.as_c()).map_err(|_| unknown(NO_TRACEPOINT))
+    })
+}
+
 /// Does this while the tracing file system is mounted.
-fn mounted(what: impl FnOnce() -> Result<Held, Refusal>) -> Result<Held, Refusal> {
+fn mounted<T>(what: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let place = CStr::new(PLACE);
     let _ = sys::mkdir(place, 0o755);
     let kind = CStr::new(b"tracefs\0");
@@ -83,9 +93,9 @@ fn mounted(what: impl FnOnce() -> Result<Held, Refusal>) -> Result<Held, Refusal
         errno::ENODEV => unknown("this kernel has no tracing (CONFIG_TRACING)"),
         error => refused(format_args!("its tracing file system can't be mounted (error {error})")),
     })?;
-    let held = what();
+    let done = what();
     let _ = sys::unmount(place, flag::MNT_DETACH);
-    held
+    done
 }
 
 /// Switches on the event that has this folder.
@@ -102,7 +112,7 @@ fn enable(folder: impl Iterator<Item = u8>, absent: &str) -> Result<(), Refusal>
 }
 
 /// Whether one of the file's words is this one.
-fn shows(file: CStr<'_>, word: &[u8]) -> Result<(), Refusal> {
+pub(crate) fn shows(file: CStr<'_>, word: &[u8]) -> Result<(), Refusal> {
     let mut text = [0; MAX_TEXT];
     let length = contents(file, &mut text)
         .map_err(|error| refused(format_args!("it can't be read back (error {error})")))?;
@@ -114,14 +124,14 @@ fn shows(file: CStr<'_>, word: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Adds a line to one of the files.
-fn add(file: &[u8], line: &[u8]) -> Result<(), i32> {
-    let fd = sys::open(CStr::new(file), flag::O_WRONLY | O_APPEND, 0)?;
+pub(crate) fn add(file: CStr<'_>, line: &[u8]) -> Result<(), i32> {
+    let fd = sys::open(file, flag::O_WRONLY | O_APPEND, 0)?;
     let written = sys::write(fd, line);
     let _ = sys::close(fd);
     written.map(drop)
 }
 
-fn is_there(file: &[u8]) -> bool {
-    let found = sys::open(CStr::new(file), flag::O_RDONLY, 0);
+fn is_there(file: CStr<'_>) -> bool {
+    let found = sys::open(file, flag::O_RDONLY, 0);
     found.map(sys::close).is_ok()
 }

@@ -5,7 +5,7 @@
 
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
-use pathmeter_pack::{Packed, PackedEntry, functions};
+use pathmeter_pack::{Packed, PackedEntry, file_offset, functions};
 use pathmeter_trace::ProgramFunction;
 use pathmeter_vm::{Condition, Initramfs, Job};
 use wildmatch::WildMatch;
@@ -142,6 +142,30 @@ impl PackedProgram {
     /// Perturbed runs, the first one included.
     pub fn runs(&self) -> u32 {
         self.runs
+    }
+
+    /// A condition whose uprobes have their offsets in the program's files.
+    ///
+    /// # Errors
+    /// A file that is not packed, or has no such function.
+    pub(crate) fn with_offsets(&self, condition: &Condition) -> Result<Condition, Failure> {
+        let refused = |file: &str, symbol: &str, what: String, help: &str| Failure::Usage {
+            message: format!("uprobe:{file}:{symbol}: {what}"),
+            help: help.to_owned(),
+        };
+        condition.with_offsets(|file, symbol| {
+            let data = self.packed.file(file).ok_or_else(|| {
+                let what = "the program's guest has no such file".to_owned();
+                refused(file, symbol, what, "name the program or a library of it, as in the guest")
+            })?;
+            file_offset(data, symbol).map_err(|count| {
+                let what = match count {
+                    0 => "the file has no such function".to_owned(),
+                    count => format!("the file has {count} functions of this name"),
+                };
+                refused(file, symbol, what, "`nm` and `nm -D` list its functions")
+            })
+        })
     }
 
     /// The guest's first files, under this condition.

@@ -67,7 +67,8 @@ pub fn measure(
 ) -> Result<Measurement, Failure> {
     let Asked { packed, functions, lines, regions, windows } = *asked;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
-    let initramfs = packed.initramfs(&session.settings_of(image).condition);
+    let condition = packed.with_offsets(&session.settings_of(image).condition)?;
+    let initramfs = packed.initramfs(&condition);
     let key = session.program_key(
         image,
         initramfs.as_bytes(),

@@ -42,7 +42,7 @@ impl Slope {
         let is_one = text.split_whitespace().count() == 1;
         let (before, rest) = text.split_once('{').filter(|_| is_one).ok_or_else(shape)?;
         let (list, after) = rest.split_once('}').ok_or_else(shape)?;
-        let counted = COUNTED.iter().find(|(kind, _)| before == *kind && after.is_empty());
+        let counted = unit(before).filter(|_| after.is_empty());
         let numbers = numbers(list).map_err(|what| format!("{text}: {what}"))?;
         let numbers = numbers.into_iter().filter(|number| counted.is_none() || *number > 0);
         let steps: Vec<(u64, Condition)> = numbers
@@ -51,8 +51,15 @@ impl Slope {
         if !(2..=MOST).contains(&steps.len()) {
             return Err(format!("{text}: a slope needs 2 to {MOST} numbers besides the default"));
         }
-        Ok(Self { text: text.to_owned(), unit: counted.map_or("unit", |it| it.1), steps })
+        Ok(Self { text: text.to_owned(), unit: counted.unwrap_or("unit"), steps })
     }
+}
+
+/// What one more of a setting is called, if a kernel without the setting has none of them.
+fn unit(before: &str) -> Option<&'static str> {
+    let is_program = before.starts_with("bpf:") && before.ends_with('=');
+    let counted = || COUNTED.iter().find(|(kind, _)| before == *kind);
+    if is_program { Some("program") } else { counted().map(|(_, unit)| *unit) }
 }
 
 fn numbers(list: &str) -> Result<Vec<u64>, String> {
@@ -87,6 +94,8 @@ mod tests {
         let other = Slope::parse("sysctl:vm.swappiness={0,10}").unwrap();
         assert_eq!((other.unit, other.steps[0].0), ("unit", 0));
         assert_eq!(Slope::parse("cgroup:depth={1,2}").unwrap().unit, "group");
+        let programs = Slope::parse("bpf:fentry:vfs_read={0,1,2}").unwrap();
+        assert_eq!((programs.unit, programs.steps.len()), ("program", 2));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Functions of a program by name, for `--region-function`: found in its symbol table, told by
 //! their first bytes and where in a page they stand, since a program may be placed anywhere.
 
+use std::collections::BTreeSet;
+
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 /// A function of an executable.
@@ -37,6 +39,26 @@ pub fn functions(elf: &[u8], wanted: impl Fn(&str) -> bool) -> Vec<Function> {
     found
 }
 
+/// Where in the file the function of this name begins, by its symbols or its dynamic ones.
+///
+/// # Errors
+/// How many functions have this name, if it is not one.
+pub fn file_offset(elf: &[u8], name: &str) -> Result<u64, usize> {
+    let file = object::File::parse(elf).map_err(|_| 0_usize)?;
+    let offset = |symbol: object::Symbol<'_, '_>| {
+        let section = file.section_by_index(symbol.section_index()?).ok()?;
+        let (begin, _) = section.file_range()?;
+        symbol.address().checked_sub(section.address())?.checked_add(begin)
+    };
+    let code = file.symbols().chain(file.dynamic_symbols());
+    let named = code.filter(|it| it.kind() == SymbolKind::Text && it.name() == Ok(name));
+    let offsets: BTreeSet<u64> = named.filter_map(offset).collect();
+    match (offsets.first(), offsets.len()) {
+        (Some(offset), 1) => Ok(*offset),
+        (_, count) => Err(count),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +71,15 @@ mod tests {
         assert!(found.iter().all(|one| !one.bytes.is_empty() && one.in_page < 4096));
         assert_eq!(functions(&own, |_| false), []);
         assert_eq!(functions(b"#!/bin/sh", |_| true), []);
+    }
+
+    #[test]
+    fn an_offset_in_the_file_is_where_the_functions_bytes_are() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let main = functions(&own, |name| name == "main");
+        let offset = usize::try_from(file_offset(&own, "main").unwrap()).unwrap();
+        assert!(own[offset..].starts_with(&main[0].bytes));
+        assert_eq!(file_offset(&own, "no such function"), Err(0));
+        assert_eq!(file_offset(b"#!/bin/sh", "main"), Err(0));
     }
 }

@@ -37,12 +37,12 @@ use std::path::{Path, PathBuf};
 use copy::{Copy, Role, absolute, text};
 use dependencies::{Added, Programs, Variables};
 use libraries::{Cached, own_names};
-use resolve::{Last, Look};
+use resolve::{Files, Last, Look};
 use tree::{Node, Tree};
 use view::View;
 
 pub use error::{Kind, Note, PackError};
-pub use functions::{Function, KNOWN_BYTES, functions};
+pub use functions::{Function, KNOWN_BYTES, file_offset, functions};
 pub use limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
 pub use tree::{MOUNTED, RESERVED};
 
@@ -107,6 +107,40 @@ pub struct Packed {
     pub bytes: u64,
     /// What was left out, or may be missing, in order.
     pub notes: Vec<Note>,
+}
+
+impl Packed {
+    /// What the file at this path in the guest holds, to which links may lead.
+    pub fn file(&self, path: &str) -> Option<&[u8]> {
+        let path = resolve::resolve(self, path, Last::Follow).ok()?.path;
+        match self.entry(&path)? {
+            PackedEntry::File { data, .. } => Some(data),
+            _ => None,
+        }
+    }
+
+    fn entry(&self, path: &str) -> Option<&PackedEntry> {
+        self.entries.iter().find(|entry| entry.name() == path)
+    }
+}
+
+impl PackedEntry {
+    fn name(&self) -> &str {
+        let (Self::Directory { name, .. } | Self::File { name, .. } | Self::Symlink { name, .. }) =
+            self;
+        name
+    }
+}
+
+impl Files for Packed {
+    fn look(&self, path: &str) -> std::io::Result<Look> {
+        Ok(match self.entry(path) {
+            None => Look::Missing,
+            Some(PackedEntry::Directory { .. }) => Look::Directory,
+            Some(PackedEntry::File { .. }) => Look::File,
+            Some(PackedEntry::Symlink { target, .. }) => Look::Symlink(target.clone()),
+        })
+    }
 }
 
 /// One file of the guest's root. Names are relative to the root and have no leading `/`; `mode` is

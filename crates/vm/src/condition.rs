@@ -12,7 +12,7 @@ use std::fmt;
 
 use pathmeter_wire::condition::{
     self, DEPTH, FILTER_INSTRUCTION, FilterFlags, MAX_CONDITION, MAX_DEPTH, MAX_FILTER, MAX_LAYERS,
-    MAX_RULES, MAX_SHOWN, Restraint, SettingKind,
+    MAX_PROGRAMS, MAX_RULES, MAX_SHOWN, Restraint, SettingKind,
 };
 use pathmeter_wire::message::UnmetCause as Reported;
 
@@ -86,6 +86,22 @@ pub enum Setting {
     Module(String),
     /// What a program makes of a file of the user's.
     Tool(Tool),
+    /// BPF programs that do nothing.
+    Bpf {
+        /// Their type and what they are attached to, as in `fentry:vfs_read`.
+        place: String,
+        /// How many there are.
+        programs: u32,
+    },
+    /// A probe at a function of the program of `run`.
+    Uprobe {
+        /// The guest's path of the program, or of a library that it uses.
+        file: String,
+        /// The function.
+        symbol: String,
+        /// Where in the file it is; not known without the program.
+        offset: Option<u64>,
+    },
 }
 
 /// A filter of system calls.
@@ -185,6 +201,20 @@ impl Condition {
     /// Whether there are any, named or not.
     pub fn needs_modules(&self) -> bool {
         self.needs(true).chain(self.needs(false)).next().is_some()
+    }
+
+    /// The same, with each uprobe's offset in its file, which `find` finds by file and symbol.
+    ///
+    /// # Errors
+    /// Those of `find`.
+    pub fn with_offsets<E>(&self, find: impl Fn(&str, &str) -> Result<u64, E>) -> Result<Self, E> {
+        let mut found = self.clone();
+        for setting in &mut found.settings {
+            if let Setting::Uprobe { file, symbol, offset } = setting {
+                *offset = Some(find(file, symbol)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Its settings, in the order in which they are made.
@@ -433,6 +463,8 @@ impl Setting {
                 let is_probe = kind == SettingKind::Kprobe;
                 Ok(if is_probe { Self::Kprobe(name) } else { Self::Ftrace(name) })
             }
+            SettingKind::Bpf => bpf(rest),
+            SettingKind::Uprobe => uprobe(rest),
             SettingKind::Module => module(rest)
                 .map(Self::Module)
                 .ok_or_else(|| ConditionError::Module(word.to_owned())),
@@ -471,7 +503,9 @@ impl Setting {
             | Self::Kprobe(_)
             | Self::Ftrace(_)
             | Self::Module(_)
-            | Self::Tool(_) => vec![Question::told(self.to_string())],
+            | Self::Tool(_)
+            | Self::Bpf { .. }
+            | Self::Uprobe { .. } => vec![Question::told(self.to_string())],
             Self::Seccomp(_) => Vec::new(),
         }
     }
@@ -506,6 +540,8 @@ impl Setting {
             Self::Ftrace(_) => SettingKind::Ftrace,
             Self::Module(_) => SettingKind::Module,
             Self::Tool(_) => SettingKind::Tool,
+            Self::Bpf { .. } => SettingKind::Bpf,
+            Self::Uprobe { .. } => SettingKind::Uprobe,
         }
     }
 
@@ -537,6 +573,8 @@ impl Setting {
             | (Self::Ftrace(one), Self::Ftrace(other))
             | (Self::Module(one), Self::Module(other)) => one == other,
             (Self::Tool(one), Self::Tool(other)) => one.file() == other.file(),
+            (Self::Bpf { place, .. }, Self::Bpf { place: other, .. }) => place == other,
+            (Self::Uprobe { .. }, Self::Uprobe { .. }) => self == other,
             _ => false,
         }
     }
@@ -556,6 +594,10 @@ impl Setting {
             | Self::Kprobe(name)
             | Self::Ftrace(name)
             | Self::Module(name) => (name.into(), String::new()),
+            Self::Bpf { place, programs } => (place.into(), programs.to_string()),
+            Self::Uprobe { file, offset, .. } => {
+                (file.into(), offset.map_or_else(String::new, |offset| format!("{offset:#x}")))
+            }
             // Its program is in a file of its own.
             Self::Seccomp(_) => ("".into(), String::new()),
         }
@@ -577,6 +619,9 @@ impl fmt::Display for Setting {
             | Self::Ftrace(name)
             | Self::Module(name) => write!(f, "{}:{name}", self.kind().name()),
             Self::Tool(tool) => write!(f, "{}:{}", tool.kind, tool.name),
+            Self::Uprobe { file, symbol, .. } => write!(f, "uprobe:{file}:{symbol}"),
+            Self::Bpf { place, programs: 1 } => write!(f, "bpf:{place}"),
+            Self::Bpf { place, programs } => write!(f, "bpf:{place}={programs}"),
         }
     }
 }
@@ -676,6 +721,38 @@ fn module(text: &str) -> Option<String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let fits = !text.is_empty() && text.len() <= MAX_MODULE && text.chars().all(is_name);
     fits.then(|| text.replace('-', "_"))
+}
+
+/// BPF programs: their type, what they are attached to, and how many there are.
+fn bpf(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Bpf(format!("bpf:{text}"));
+    let (place, programs) = match text.split_once('=') {
+        Some((place, programs)) => (place, number(programs, MAX_PROGRAMS).ok_or_else(wrong)?),
+        None => (text, 1),
+    };
+    let fits = match place.split_once(':') {
+        Some(("tracepoint", name)) => tracepoint(name).is_some(),
+        Some(("raw_tracepoint" | "kprobe" | "fentry" | "fexit" | "lsm", name)) => {
+            function(name).is_some()
+        }
+        Some(("cgroup_skb", way)) => ["ingress", "egress"].contains(&way),
+        // Linux takes one program for a device.
+        Some(("xdp", device)) => device == "lo" && programs == 1,
+        _ => false,
+    };
+    fits.then(|| Setting::Bpf { place: place.to_owned(), programs }).ok_or_else(wrong)
+}
+
+/// A file of the guest's, and a function in it.
+fn uprobe(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Uprobe(format!("uprobe:{text}"));
+    let (file, symbol) = text.rsplit_once(':').ok_or_else(wrong)?;
+    // The kernel has a colon before the offset.
+    let is_file = file.starts_with('/') && !file.contains(':') && file.len() <= MAX_NAME;
+    if !is_file || symbol.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Setting::Uprobe { file: file.to_owned(), symbol: symbol.to_owned(), offset: None })
 }
 
 /// A number of things, 1 to `most`.

@@ -34,6 +34,8 @@ pub const FILTER_INSTRUCTION: usize = 8;
 pub const MAX_LAYERS: u8 = 16;
 /// Most rules of audit, and of nftables.
 pub const MAX_RULES: u32 = 1000;
+/// Most BPF programs at one place; Linux takes no more at a function (`BPF_MAX_TRAMP_LINKS`).
+pub const MAX_PROGRAMS: u32 = 38;
 /// Most control groups, each in the one before.
 pub const MAX_DEPTH: u32 = 32;
 /// What stands in place of a file for the number of these groups.
@@ -105,6 +107,10 @@ pub enum SettingKind {
     Ftrace,
     /// A module of the kernel's that is loaded.
     Module,
+    /// BPF programs that do nothing, where they are attached.
+    Bpf,
+    /// A probe in a file of the program of `run`.
+    Uprobe,
     /// What a program of the user's machine sets.
     Tool,
     /// Nothing is set: the file of a module is loaded.
@@ -115,7 +121,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -128,6 +134,8 @@ impl SettingKind {
         Self::Kprobe,
         Self::Ftrace,
         Self::Module,
+        Self::Bpf,
+        Self::Uprobe,
         Self::Tool,
         Self::Load,
         Self::Show,
@@ -149,6 +157,8 @@ impl SettingKind {
             Self::Tracepoint => "tracepoint",
             Self::Kprobe => "kprobe",
             Self::Ftrace => "ftrace",
+            Self::Bpf => "bpf",
+            Self::Uprobe => "uprobe",
             Self::Module => "module",
             Self::Tool => "tool",
             Self::Load => "load",

@@ -302,8 +302,13 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
             | Setting::Kprobe(_)
             | Setting::Ftrace(_)
             | Setting::Module(_)
-            | Setting::Tool(_) => {
+            | Setting::Tool(_)
+            | Setting::Bpf { .. } => {
                 let why = "it would be the whole machine's, and not the measured processes' alone";
+                return Err(refused(&setting.to_string(), why));
+            }
+            Setting::Uprobe { .. } => {
+                let why = "it is at a function of a program of `run`";
                 return Err(refused(&setting.to_string(), why));
             }
             Setting::Landlock(_) => {

@@ -1,6 +1,6 @@
 //! Why a text is no condition, in words that say how it is written.
 
-use pathmeter_wire::condition::{MAX_DEPTH, MAX_FILTER, MAX_LAYERS, MAX_RULES};
+use pathmeter_wire::condition::{MAX_DEPTH, MAX_FILTER, MAX_LAYERS, MAX_PROGRAMS, MAX_RULES};
 
 /// Why a text is no condition.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,9 +9,10 @@ pub enum ConditionError {
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
-         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, module:NAME, a file for \
-         the program that reads it (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are \
-         separated by spaces, and `default` is none"
+         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, bpf:TYPE:PLACE, \
+         uprobe:FILE:FUNCTION, module:NAME, a file for the program that reads it (nft, audit, tc, \
+         ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are separated by spaces, and `default` \
+         is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -61,6 +62,19 @@ pub enum ConditionError {
     /// It names no module.
     #[error("{0}: a module is written as `lsmod` prints it, as in module:nf_tables")]
     Module(String),
+    /// They are no BPF programs that are known, or too many.
+    #[error(
+        "{0}: BPF programs are written bpf:TYPE:PLACE, or bpf:TYPE:PLACE=N for 1 to {MAX_PROGRAMS} \
+         of them: raw_tracepoint:EVENT, tracepoint:GROUP:EVENT, kprobe:FUNCTION, fentry:FUNCTION, \
+         fexit:FUNCTION, lsm:HOOK, cgroup_skb:ingress, cgroup_skb:egress, or xdp:lo, which is one"
+    )]
+    Bpf(String),
+    /// It names no function of a file.
+    #[error(
+        "{0}: a uprobe is written uprobe:FILE:FUNCTION, the file by its path in the guest, such as \
+         uprobe:/usr/bin/ls:main"
+    )]
+    Uprobe(String),
     /// The same thing is set twice.
     #[error("{0} and {1} set the same")]
     Twice(String, String),

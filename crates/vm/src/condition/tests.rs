@@ -115,6 +115,57 @@ fn what_is_traced_is_named_as_the_kernel_names_it() {
 }
 
 #[test]
+fn bpf_programs_are_named_by_type_and_place_and_counted() {
+    let text = "bpf:raw_tracepoint:sys_enter bpf:tracepoint:sched:sched_switch=2 \
+                bpf:fentry:vfs_read=38 bpf:lsm:file_open bpf:cgroup_skb:egress=2 bpf:xdp:lo";
+    let condition = parse(text).unwrap();
+    assert_eq!(condition.to_string(), text);
+    assert_eq!(condition.reads().len(), 6, "each is shown by itself");
+    assert_eq!(parse("bpf:fexit:a=01").unwrap(), parse("bpf:fexit:a").unwrap());
+    let file = condition.file();
+    let second = condition::read(&file).unwrap().nth(1).unwrap();
+    let fields = (second.kind, second.name, second.value);
+    assert_eq!(fields, (SettingKind::Bpf, &b"tracepoint:sched:sched_switch"[..], &b"2"[..]));
+    for text in [
+        "bpf:fentry",
+        "bpf:fentry:",
+        "bpf:fentry:a=0",
+        "bpf:fentry:a=39",
+        "bpf:fentry:a=x",
+        "bpf:tracepoint:sched",
+        "bpf:raw_tracepoint:a:b",
+        "bpf:cgroup_skb:both",
+        "bpf:xdp:eth0",
+        "bpf:xdp:lo=2",
+        "bpf:socket",
+    ] {
+        assert_eq!(parse(text), Err(ConditionError::Bpf(text.to_owned())), "{text}");
+    }
+    assert!(parse("bpf:fentry:a bpf:fentry:a=2").is_err());
+    assert!(parse("bpf:fentry:a bpf:fexit:a bpf:fentry:b kprobe:a").is_ok());
+}
+
+#[test]
+fn a_uprobe_has_its_offset_when_the_program_is_known() {
+    let text = "uprobe:/usr/bin/ls:main uprobe:/lib/libc.so.6:getppid";
+    let condition = parse(text).unwrap();
+    assert_eq!(condition.to_string(), text);
+    let values = |condition: &Condition| -> Vec<Vec<u8>> {
+        let file = condition.file();
+        condition::read(&file).unwrap().map(|setting| setting.value.to_vec()).collect()
+    };
+    assert_eq!(values(&condition), [b"", b""]);
+    let found = condition.with_offsets(|file, _| Ok::<_, ()>(file.len() as u64)).unwrap();
+    assert_eq!(values(&found), [b"0xb", b"0xe"]);
+    assert_eq!(found.fingerprint(), text);
+    assert_eq!(condition.with_offsets(|_, symbol| Err(symbol.len())), Err(4));
+    for text in ["uprobe:main", "uprobe:ls:main", "uprobe:/usr/bin/ls:", "uprobe:/a:b:main"] {
+        assert_eq!(parse(text), Err(ConditionError::Uprobe(text.to_owned())), "{text}");
+    }
+    assert!(parse("uprobe:/a:b uprobe:/a:b").is_err() && parse("uprobe:/a:b uprobe:/a:c").is_ok());
+}
+
+#[test]
 fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
     let restraint = |text: &str| parse(text).unwrap().restraint();
     assert_eq!(restraint("landlock:3"), Some(vec![0, 0, 0, 0, 0, 3, 0, 0]));

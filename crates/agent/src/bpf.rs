@@ -1,0 +1,295 @@
+//! BPF programs that do nothing, attached where the condition has them, with nobody who listens
+//! (bpf(2), `perf_event_open(2)`, `<linux/bpf.h>`).
+//!
+//! A program that is attached by a descriptor stays so while that is open: this process, which
+//! lives on, holds them all, above its other descriptors, and no other process has them.
+
+mod call;
+mod target;
+
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use pathmeter_probes::sys::{self, CStr, Timespec, errno, flag, nr};
+
+use crate::file::{self, Held, contents};
+use crate::path::Path;
+use crate::refusal::{Refusal, refused, unknown};
+use crate::{btf, cgroup, tracing};
+use call::{LOAD, Load, ProgramInfo, bpf};
+use target::Target;
+
+/// A type of programs.
+struct Type {
+    /// What its setting begins with.
+    name: &'static [u8],
+    /// The kernel's numbers of it (`BPF_PROG_TYPE_*`) and of how it is attached (`BPF_*`).
+    program: u32,
+    attachment: u32,
+    /// What a program of it returns so that nothing changes.
+    result: i32,
+    place: PlaceKind,
+    /// What a kernel lacks that does not know it.
+    lack: &'static str,
+}
+
+/// What programs are attached to.
+enum PlaceKind {
+    RawTracepoint,
+    Tracepoint,
+    Kprobe,
+    /// A function, after this prefix, which the program itself names by its number.
+    Function(&'static [u8]),
+    /// The group that all processes are in.
+    Group,
+    /// The loopback device.
+    Loopback,
+}
+
+const EVENTS: &str = "this kernel has no BPF programs for events (CONFIG_BPF_EVENTS)";
+const HOOKS: &str = "this kernel has no BPF programs for security hooks (CONFIG_BPF_LSM)";
+const GROUPS: &str = "this kernel has no BPF programs for control groups (CONFIG_CGROUP_BPF)";
+const PACKETS: &str = "this kernel has no BPF programs for packets";
+const TYPES: [Type; 9] = [
+    of(b"raw_tracepoint:", (17, 0), 0, PlaceKind::RawTracepoint, EVENTS),
+    of(b"tracepoint:", (5, 0), 0, PlaceKind::Tracepoint, EVENTS),
+    of(b"kprobe:", (2, 0), 0, PlaceKind::Kprobe, EVENTS),
+    of(b"fentry:", (26, 24), 0, PlaceKind::Function(b""), EVENTS),
+    of(b"fexit:", (26, 25), 0, PlaceKind::Function(b""), EVENTS),
+    of(b"lsm:", (29, 27), 0, PlaceKind::Function(LSM), HOOKS),
+    of(b"cgroup_skb:ingress", (8, 0), 1, PlaceKind::Group, GROUPS),
+    of(b"cgroup_skb:egress", (8, 1), 1, PlaceKind::Group, GROUPS),
+    of(b"xdp:lo", (6, 37), 2, PlaceKind::Loopback, PACKETS),
+];
+
+const fn of(
+    name: &'static [u8],
+    (program, attachment): (u32, u32),
+    result: i32,
+    place: PlaceKind,
+    lack: &'static str,
+) -> Type {
+    Type { name, program, attachment, result, place, lack }
+}
+
+/// What the names of security hooks have before them, as functions.
+const LSM: &[u8] = b"bpf_lsm_";
+/// Room for what the kernel says of a program of two instructions.
+const MAX_LOG: usize = 4096;
+/// There are too many programs already.
+const E2BIG: i32 = 7;
+/// A function of this name is in the kernel more than once.
+const EADDRNOTAVAIL: i32 = 99;
+
+/// Attaches so many programs there, each loaded by itself.
+pub(crate) fn attach(name: &[u8], count: u32) -> Result<Held, Refusal> {
+    let found = TYPES.iter().find_map(|kind| Some((kind, name.strip_prefix(kind.name)?)));
+    let (kind, name) = found.ok_or_else(|| unknown("programs of this type are not known"))?;
+    // SAFETY: there is no pointer in it.
+    if unsafe { bpf(LOAD, &mut Load::default()) } == Err(errno::ENOSYS) {
+        return Err(unknown("this kernel has no BPF (CONFIG_BPF_SYSCALL)"));
+    }
+    let before = lock_memory([u64::MAX; 2]);
+    let translated = attach_all(kind, &Path::joined(&[name]), count);
+    before.map(lock_memory);
+    let how = if translated? { "translated by the JIT" } else { "interpreted" };
+    settle();
+    let plural = if count == 1 { "" } else { "s" };
+    Ok(Held::told(format_args!("{count} program{plural} loaded, {how}, and attached")))
+}
+
+/// What programs of a type are attached to here.
+struct Place {
+    /// The number of the function, for types that name one.
+    function: u32,
+    target: Target,
+}
+
+/// Attaches them all; whether the kernel has translated them.
+fn attach_all(kind: &Type, name: &Path, count: u32) -> Result<bool, Refusal> {
+    let place = find(kind, name)?;
+    let mut translated = true;
+    for before in 0..count {
+        let mut log = [0; MAX_LOG];
+        let program =
+            load(kind, place.function, &mut log).map_err(|error| not_loaded(kind, error, &log))?;
+        let shown = ProgramInfo::of(program).map_err(not_shown)?;
+        let holder = place
+            .target
+            .attach(kind.attachment, program)
+            .map_err(|error| not_attached(kind, before, error))?;
+        if place.target.attached(holder).map_err(not_shown)? != shown.id {
+            return Err(refused(format_args!("the kernel shows another program there")));
+        }
+        translated &= shown.translated > 0;
+        let _ = sys::close(program);
+        hold(holder).map_err(not_shown)?;
+    }
+    if let (Target::Link(group, _), PlaceKind::Group) = (&place.target, &kind.place) {
+        let _ = sys::close(*group as usize);
+    }
+    Ok(translated)
+}
+
+/// Where programs of this type are attached.
+fn find(kind: &Type, name: &Path) -> Result<Place, Refusal> {
+    let address = name.as_text().as_ptr() as u64;
+    let mut function = 0;
+    let target = match kind.place {
+        PlaceKind::RawTracepoint => Target::Raw(address),
+        PlaceKind::Tracepoint => Target::event(2, tracing::number(name.as_text())?, 0),
+        PlaceKind::Kprobe => {
+            let file = CStr::new(b"/sys/bus/event_source/devices/kprobe/type\0");
+            let number = file::number(file).map_err(|_| {
+                unknown("this kernel has no kprobes as events (CONFIG_KPROBE_EVENTS)")
+            })?;
+            Target::event(number, 0, address)
+        }
+        PlaceKind::Function(prefix) => {
+            if prefix == LSM {
+                has_module()?;
+            }
+            function = btf::function(Path::joined(&[prefix, name.as_text()]).as_text())?;
+            Target::Function
+        }
+        PlaceKind::Group => Target::Link(cgroup::of_all()? as u32, 0),
+        PlaceKind::Loopback => {
+            /// The first device of all (Linux `LOOPBACK_IFINDEX`), which has no driver for it.
+            const LOOPBACK: u32 = 1;
+            const XDP_FLAGS_SKB_MODE: u32 = 2;
+            Target::Link(LOOPBACK, XDP_FLAGS_SKB_MODE)
+        }
+    };
+    Ok(Place { function, target })
+}
+
+/// Whether BPF is among the security modules: without it the kernel attaches programs to hooks
+/// that it never calls.
+fn has_module() -> Result<(), Refusal> {
+    let (kind, place) = (CStr::new(b"securityfs\0"), CStr::new(b"/sys/kernel/security\0"));
+    let mut list = [0; 256];
+    let mounted = sys::mount(kind, place, kind);
+    let length = contents(CStr::new(b"/sys/kernel/security/lsm\0"), &mut list).unwrap_or(0);
+    let _ = mounted.map(|_| sys::unmount(place, flag::MNT_DETACH));
+    if list[..length].split(|byte| *byte == b',').any(|module| module.trim_ascii_end() == b"bpf") {
+        return Ok(());
+    }
+    Err(refused(format_args!(
+        "bpf is not among the security modules that this kernel was booted with: give boot:lsm=bpf \
+         as well (CONFIG_BPF_LSM)"
+    )))
+}
+
+/// Loads a program that only returns; what the kernel says of it is in `log`.
+fn load(kind: &Type, function: u32, log: &mut [u8]) -> sys::Ret {
+    /// `r0 = RESULT` and `exit`, as the kernel takes instructions.
+    const MOVE: u64 = 0xb7;
+    const EXIT: u64 = 0x95;
+    let instructions = [MOVE | u64::from(kind.result.cast_unsigned()) << 32, EXIT];
+    let mut attr = Load {
+        kind: kind.program,
+        count: instructions.len() as u32,
+        instructions: instructions.as_ptr() as u64,
+        licence: c"GPL".as_ptr() as u64,
+        log_level: 1,
+        log_size: log.len() as u32,
+        log: log.as_mut_ptr() as u64,
+        attachment: kind.attachment,
+        function,
+        ..Load::default()
+    };
+    // SAFETY: the instructions, the licence and the log live, and are as long as is said.
+    unsafe { bpf(LOAD, &mut attr) }
+}
+
+/// Lets this process lock so much memory, by which kernels before 5.11 count programs; what it
+/// could before.
+fn lock_memory(new: [u64; 2]) -> Option<[u64; 2]> {
+    const RLIMIT_MEMLOCK: usize = 8;
+    let mut old = [0; 2];
+    let places = [new.as_ptr() as usize, old.as_mut_ptr() as usize];
+    // SAFETY: the kernel reads one `struct rlimit64`, and writes one.
+    unsafe { sys::checked(nr::PRLIMIT64, [0, RLIMIT_MEMLOCK, places[0], places[1], 0, 0]) }.ok()?;
+    Some(old)
+}
+
+/// Waits until the kernel has freed what it made on the way: it does so later, by tasks of its own,
+/// which would be seen in what is measured.
+fn settle() {
+    let _ = sys::sleep(Timespec { seconds: 2, nanoseconds: 0 });
+}
+
+/// The number of the first descriptor by which programs are held.
+const FIRST: usize = 64;
+/// How many there are.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// Moves a descriptor to those that are held for good.
+fn hold(fd: usize) -> Result<(), i32> {
+    const F_DUPFD_CLOEXEC: usize = 1030;
+    // SAFETY: takes no pointer.
+    unsafe { sys::checked(nr::FCNTL, [fd, F_DUPFD_CLOEXEC, FIRST, 0, 0, 0]) }?;
+    HELD.fetch_add(1, Relaxed);
+    sys::close(fd).map(drop)
+}
+
+/// Closes them in a process that becomes another program, which would do so itself otherwise.
+#[cfg(feature = "program")]
+pub(crate) fn let_go() {
+    for fd in FIRST..FIRST + HELD.load(Relaxed) {
+        let _ = sys::close(fd);
+    }
+}
+
+fn not_loaded(kind: &Type, error: i32, log: &[u8]) -> Refusal {
+    let log = log.split(|byte| *byte == 0).next().unwrap_or_default();
+    let is_reason = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"processed ");
+    let reason = log.split(|byte| *byte == b'\n').rfind(is_reason);
+    match (reason.and_then(|line| core::str::from_utf8(line).ok()), error) {
+        (Some(reason), _) => refused(format_args!("the kernel's verifier: {reason}")),
+        (None, errno::EINVAL) => unknown(kind.lack),
+        (None, error) => {
+            refused(format_args!("the kernel does not load the program (error {error})"))
+        }
+    }
+}
+
+fn not_attached(kind: &Type, before: u32, error: i32) -> Refusal {
+    match (&kind.place, error) {
+        (PlaceKind::RawTracepoint, errno::ENOENT) => {
+            unknown("this kernel has no such raw tracepoint")
+        }
+        (PlaceKind::Kprobe, errno::ENOENT) => {
+            unknown("this kernel has no such function, or it is inlined")
+        }
+        (PlaceKind::Kprobe, errno::EINVAL) => {
+            refused(format_args!("this function can't have a kprobe"))
+        }
+        (PlaceKind::Kprobe, EADDRNOTAVAIL) => {
+            refused(format_args!("the kernel has several functions of this name"))
+        }
+        (_, E2BIG) => refused(format_args!("the kernel takes only {before} programs there")),
+        (_, error) => {
+            refused(format_args!("the kernel does not attach the program (error {error})"))
+        }
+    }
+}
+
+fn not_shown(error: i32) -> Refusal {
+    refused(format_args!("the kernel does not show what is attached (error {error})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pathmeter_wire::message::UnmetCause;
+
+    #[test]
+    fn what_the_verifier_says_last_is_the_reason() {
+        let log = b"0: R1=ctx()\nattach_btf_id 7 is not a function\nprocessed 0 insns\n\0\0";
+        let (_, what) = not_loaded(&TYPES[3], errno::EINVAL, log);
+        assert_eq!(what.as_bytes(), b"the kernel's verifier: attach_btf_id 7 is not a function");
+        let (cause, what) = not_loaded(&TYPES[5], errno::EINVAL, &[0; 8]);
+        assert_eq!(cause, UnmetCause::Unknown);
+        assert!(what.as_bytes().ends_with(b"(CONFIG_BPF_LSM)"));
+    }
+}
