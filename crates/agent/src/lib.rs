@@ -32,6 +32,7 @@ mod guest;
 mod landlock;
 mod module;
 mod netlink;
+mod netns;
 mod nft;
 mod path;
 mod pause;

@@ -107,6 +107,7 @@ pub mod flag {
     pub const CLONE_NEWNS: usize = 0x2_0000;
     pub const CLONE_NEWUTS: usize = 0x400_0000;
     pub const CLONE_NEWIPC: usize = 0x800_0000;
+    pub const CLONE_NEWNET: usize = 0x4000_0000;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const PR_SET_DUMPABLE: usize = 4;
     pub const RUSAGE_SELF: usize = 0;
@@ -227,6 +228,13 @@ pub fn move_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
     const MS_MOVE: usize = 0x2000;
     // SAFETY: the kernel reads both strings.
     unsafe { checked(nr::MOUNT, [from.address(), to.address(), 0, MS_MOVE, 0, 0]) }
+}
+
+/// mount(2) that makes one file visible at the place of another.
+pub fn bind_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
+    const MS_BIND: usize = 0x1000;
+    // SAFETY: the kernel reads both strings.
+    unsafe { checked(nr::MOUNT, [from.address(), to.address(), 0, MS_BIND, 0, 0]) }
 }
 
 /// utimensat(2) of a file, or of a link itself: both times, in whole seconds.

@@ -97,6 +97,8 @@ pub enum SettingKind {
     Audit,
     /// Rules of nftables.
     Nft,
+    /// Two network namespaces, and what joins them.
+    Netns,
     /// A tracepoint that is on.
     Tracepoint,
     /// A probe at a function's entry.
@@ -115,7 +117,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 16] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -124,6 +126,7 @@ impl SettingKind {
         Self::Landlock,
         Self::Audit,
         Self::Nft,
+        Self::Netns,
         Self::Tracepoint,
         Self::Kprobe,
         Self::Ftrace,
@@ -146,6 +149,7 @@ impl SettingKind {
             Self::Landlock => "landlock",
             Self::Audit => "audit",
             Self::Nft => "nft",
+            Self::Netns => "netns",
             Self::Tracepoint => "tracepoint",
             Self::Kprobe => "kprobe",
             Self::Ftrace => "ftrace",
