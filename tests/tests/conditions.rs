@@ -199,6 +199,8 @@ fn conditions_that_the_agent_makes_are_proved() {
         ("audit:2", "the kernel lists 2 audit rules, and enabled=1"),
         ("cgroup:depth=3", "/proc/self/cgroup reads \"0::/measured/in/in\""),
         ("sysfs:kernel/mm/ksm/pages_to_scan=200", "reads \"200\""),
+        ("netns:veth", "near and far are veth devices of a pair, up and running"),
+        ("netns:bridge", "near and far are veth devices whose peers are ports of a bridge"),
         ("tracepoint:raw_syscalls:sys_enter", "the tracepoint's file enable reads 1"),
         ("kprobe:vfs_read", "the kprobe's file enable reads 1"),
         ("ftrace:vfs_read", "the tracer is function, and its filter has this one"),
@@ -297,6 +299,41 @@ fn where_no_bpf_program_can_be_attached_is_named() {
         let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
         let setting = under.split(' ').next_back().unwrap();
         failed.assert_unmeasured(&[&format!("{setting}: {why}")]);
+    }
+}
+
+#[test]
+fn a_server_in_another_network_namespace_costs_its_path_more_and_no_other() {
+    let scene = Scene::warm();
+    let kernel = debian("cloud");
+    let [local, veth, bridge] = ["default", "netns:veth", "netns:bridge"].map(|under| {
+        let only = "syscall.getppid,tcp.round-trip";
+        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
+        let result = run(&scene, &arguments);
+        ["syscall.getppid", "tcp.round-trip"].map(|path| median(&result, path))
+    });
+    assert_eq!([local[0]; 2], [veth[0], bridge[0]]);
+    assert!(local[1] < veth[1] && veth[1] < bridge[1], "{local:?} {veth:?} {bridge:?}");
+}
+
+#[test]
+fn a_program_reaches_the_far_network_namespace_by_its_file() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let run = ["run", &cloud, "--perturb", "1", "--json", "--under", "netns:veth", "--"];
+    let far = ["/usr/bin/nsenter", "--net=/run/netns/far", "/bin/cat", "/proc/net/dev"];
+    let files = ["--file", "/bin/cat"];
+    let ran = scene.run(&[&run[..2], &files, &run[2..], &far].concat()).json();
+    let text = ran["execution"]["output"]["stdout"]["text"].as_str().unwrap();
+    assert!(text.contains("far:") && !text.contains("near:"), "{text}");
+}
+
+#[test]
+fn a_kernel_without_network_namespaces_is_named() {
+    let (scene, base) = (Scene::warm(), built("base"));
+    for under in ["netns:veth", "netns:bridge"] {
+        let failed = scene.run(&["measure", &base, "--under", under]);
+        let why = "this kernel has no network namespaces (CONFIG_NET_NS)";
+        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the agent does, as pid 1 and as a perturbed run.
 
 use pathmeter_catalogue::Round;
-use pathmeter_probes::sys;
+use pathmeter_probes::{far, sys};
 use pathmeter_wire::{Kind, plan::Plan};
 
 use crate::{
@@ -19,7 +19,12 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
     let command = Command::read(arguments);
     let result = match &command {
         Ok(Command::Init) => run_init(&mut port),
-        Ok(Command::Start { number, round }) => run_start(&mut port, *number, *round),
+        Ok(Command::Start { number, round, has_far }) => {
+            if *has_far {
+                far::set_there();
+            }
+            run_start(&mut port, *number, *round)
+        }
         Err(trouble) => port.open().and(Err(*trouble)),
     };
     if let Err(trouble) = result {

@@ -17,17 +17,23 @@ pub(crate) enum Command {
         number: u32,
         /// Which paths it executes.
         round: Round,
+        /// Whether there is a far network namespace.
+        has_far: bool,
     },
 }
 
 impl Command {
     /// Reads the arguments that the kernel passed.
     pub(crate) fn read(arguments: &[&[u8]]) -> Result<Self, Trouble> {
-        let [_, b"start", number, round] = arguments else { return Ok(Self::Init) };
+        let (words, has_far) = match arguments {
+            [words @ .., b"far"] => (words, true),
+            words => (words, false),
+        };
+        let [_, b"start", number, round] = words else { return Ok(Self::Init) };
         let name = *round;
         let round = Round::ALL.into_iter().find(|round| round.name().as_bytes() == name);
         match (plan::number(number), round) {
-            (Some(number), Some(round)) => Ok(Self::Start { number, round }),
+            (Some(number), Some(round)) => Ok(Self::Start { number, round, has_far }),
             _ => Err(Text::format(format_args!(
                 "the agent does not understand its own arguments: start {} {}",
                 core::str::from_utf8(number).unwrap_or("?"),
@@ -39,6 +45,9 @@ impl Command {
 
 /// A C string of a command line.
 pub(crate) type Word = Text<16>;
+
+/// The last word of a perturbed run's command line if there is a far network namespace.
+pub(crate) const FAR: &[u8] = b"far\0";
 
 /// The command line of a perturbed run; each word ends in NUL.
 pub(crate) fn start(number: u32, round: Round) -> [Word; 4] {
@@ -59,9 +68,14 @@ mod tests {
         for (number, round) in [(0, Round::Busy), (7, Round::Idle), (u32::MAX, Round::Idle)] {
             let words = start(number, round);
             let words = words.each_ref().map(|word| word.as_bytes().strip_suffix(b"\0").unwrap());
-            match Command::read(&words) {
-                Ok(Command::Start { number: n, round: r }) => assert_eq!((n, r), (number, round)),
-                other => panic!("{other:?}"),
+            let far = FAR.strip_suffix(b"\0").unwrap();
+            for (words, far) in [(&words[..], false), (&[&words[..], &[far]].concat(), true)] {
+                match Command::read(words) {
+                    Ok(Command::Start { number: n, round: r, has_far }) => {
+                        assert_eq!((n, r, has_far), (number, round, far));
+                    }
+                    other => panic!("{other:?}"),
+                }
             }
         }
     }

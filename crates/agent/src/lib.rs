@@ -34,6 +34,7 @@ mod guest;
 mod landlock;
 mod module;
 mod netlink;
+mod netns;
 mod nft;
 mod path;
 mod pause;

@@ -33,10 +33,15 @@ impl Message {
         let begin = self.length;
         self.put(&[0; HEAD]);
         put(self);
+        self.end(begin, kind, flags | REQUEST);
+    }
+
+    #[inline(never)]
+    fn end(&mut self, begin: usize, kind: u16, flags: u16) {
         let length = (self.length - begin) as u32;
         self.write(begin, &length.to_le_bytes());
         self.write(begin + 4, &kind.to_le_bytes());
-        self.write(begin + 6, &(flags | REQUEST).to_le_bytes());
+        self.write(begin + 6, &flags.to_le_bytes());
     }
 
     /// The head of a netfilter's message (`struct nfgenmsg`).
@@ -46,6 +51,7 @@ impl Message {
     }
 
     /// Words in this machine's order of bytes.
+    #[inline(never)]
     pub(crate) fn words(&mut self, words: &[u32]) {
         for word in words {
             self.put(&word.to_le_bytes());
@@ -58,6 +64,7 @@ impl Message {
     }
 
     /// An attribute of these bytes.
+    #[inline(never)]
     pub(crate) fn text(&mut self, kind: u16, bytes: &[u8]) {
         self.attribute(kind, |it| it.put(bytes));
     }
@@ -71,6 +78,11 @@ impl Message {
         let begin = self.length;
         self.put(&[0; 4]);
         put(self);
+        self.end_attribute(begin, kind);
+    }
+
+    #[inline(never)]
+    fn end_attribute(&mut self, begin: usize, kind: u16) {
         let length = (self.length - begin) as u16;
         self.write(begin, &length.to_le_bytes());
         self.write(begin + 2, &kind.to_le_bytes());
@@ -79,6 +91,7 @@ impl Message {
         self.put(&[0; 3][..padding]);
     }
 
+    #[inline(never)]
     fn put(&mut self, bytes: &[u8]) {
         let end = (self.length + bytes.len()).min(MAX_MESSAGE);
         self.write(self.length, bytes);
@@ -98,6 +111,18 @@ impl Message {
     }
 }
 
+/// The first attribute of this kind in a list.
+pub(crate) fn attribute(mut list: &[u8], wanted: u16) -> Option<&[u8]> {
+    while let Some(([a, b, c, d], rest)) = list.split_first_chunk() {
+        let length = usize::from(u16::from_le_bytes([*a, *b])).saturating_sub(4);
+        if u16::from_le_bytes([*c, *d]) & !NESTED == wanted {
+            return rest.get(..length);
+        }
+        list = rest.get(length.next_multiple_of(4)..)?;
+    }
+    None
+}
+
 /// A socket to one of the kernel's families of messages.
 pub(crate) struct Socket(pub(crate) usize);
 
@@ -114,6 +139,7 @@ impl Socket {
         })
     }
 
+    #[inline(never)]
     pub(crate) fn send(&self, message: &Message) -> Result<(), i32> {
         sys::write(self.0, &message.bytes[..message.length]).map(drop)
     }
@@ -125,13 +151,24 @@ impl Socket {
 
     /// The first two words of the first answer of this kind.
     pub(crate) fn first(&self, wanted: u16) -> Result<[u32; 2], i32> {
-        let mut words = [0; 2];
+        self.answer(wanted, |bytes| {
+            let (first, rest) = bytes.split_first_chunk()?;
+            Some([*first, *rest.first_chunk()?].map(u32::from_le_bytes))
+        })
+    }
+
+    /// What `read` makes of the first answer of this kind that it can read.
+    pub(crate) fn answer<T: Default>(
+        &self,
+        wanted: u16,
+        mut read: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Result<T, i32> {
+        let mut found = T::default();
         self.answers(|kind, bytes| {
-            let (first, rest) = bytes.split_first_chunk().filter(|_| kind == wanted)?;
-            words = [*first, *rest.first_chunk()?].map(u32::from_le_bytes);
+            found = Some(bytes).filter(|_| kind == wanted).and_then(&mut read)?;
             Some(())
         })?;
-        Ok(words)
+        Ok(found)
     }
 
     /// How many messages of this kind are answered until the last.
@@ -144,7 +181,7 @@ impl Socket {
         Ok(count)
     }
 
-    /// Hands each answer's kind and words to `take`, until it has what it wants, or an error or an
+    /// Hands each answer's kind and bytes to `take`, until it has what it wants, or an error or an
     /// acknowledgement comes.
     fn answers(&self, mut take: impl FnMut(u16, &[u8]) -> Option<()>) -> Result<(), i32> {
         let mut bytes = [0; MAX_MESSAGE];
@@ -158,7 +195,8 @@ impl Socket {
                     let error = after.first_chunk().map_or(0, |error| i32::from_le_bytes(*error));
                     return if error == 0 { Ok(()) } else { Err(-error) };
                 }
-                if take(kind, after).is_some() {
+                let body = length.saturating_sub(HEAD).min(after.len());
+                if take(kind, &after[..body]).is_some() {
                     return Ok(());
                 }
                 rest = rest.get(length.max(HEAD).next_multiple_of(4)..).unwrap_or_default();

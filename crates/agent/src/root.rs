@@ -5,6 +5,7 @@
 //! is the whole kernel's stays: `/sys`, most of `/proc/sys`, modules, the network.
 
 use pathmeter_probes::{
+    far,
     sys::{self, CStr, flag},
     text::Text,
 };
@@ -93,6 +94,7 @@ impl Roots {
             ))
         })?;
         devices::copy();
+        show_far()?;
         let _ = sys::mask(USUAL_MASK);
         sys::move_mount(HERE, TOP).map_err(|error| failed("root", error))?;
         sys::change_root(HERE).map_err(|error| failed("root", error))?;
@@ -134,6 +136,24 @@ impl Roots {
             }
         }
     }
+}
+
+/// Where a run finds the far network namespace, in the folder that it is made in: there `ip netns`
+/// looks for it.
+fn show_far() -> Result<(), Trouble> {
+    if !far::is_there() {
+        return Ok(());
+    }
+    let place = CStr::new(b"run/netns/far\0");
+    for folder in [&b"run\0"[..], b"run/netns\0", b"var\0"] {
+        let _ = sys::mkdir(CStr::new(folder), 0o755);
+    }
+    let _ = sys::link_symbolically(CStr::new(b"../run\0"), CStr::new(b"var/run\0"));
+    sys::open(place, flag::O_WRONLY | flag::O_CREAT, 0o444)
+        .and_then(sys::close)
+        .and_then(|_| sys::bind_mount(CStr::new(far::PLACE), place))
+        .map(drop)
+        .map_err(|error| failed("far network namespace", error))
 }
 
 const HERE: CStr<'static> = CStr::new(b".\0");

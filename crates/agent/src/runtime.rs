@@ -16,7 +16,7 @@ use super::enter;
 use code::{copy_downwards, copy_upwards, fill, start_code};
 
 /// Most arguments that are looked at.
-const ARGUMENTS: usize = 4;
+const ARGUMENTS: usize = 5;
 
 /// The kernel enters here with the stack pointer at argc and no return address (System V ABI).
 #[unsafe(naked)]

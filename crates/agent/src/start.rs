@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
-    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, clock,
+    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, clock, far,
     sys::{self, flag, nr},
     task::{self, Ended},
     text::Text,
@@ -71,13 +71,14 @@ fn stack_limit(number: u32) -> u64 {
     }
 }
 
-/// Becomes `/init start NUMBER ROUND`; returns only if that fails.
+/// Becomes `/init start NUMBER ROUND [far]`; returns only if that fails.
 fn execute(number: u32, round: Round) -> usize {
     place_bases(number);
     let words = command::start(number, round);
     let [init, start, digits, round] =
         words.each_ref().map(|word| word.as_bytes().as_ptr() as usize);
-    let arguments = [init, start, digits, round, 0];
+    let far = if far::is_there() { command::FAR.as_ptr() as usize } else { 0 };
+    let arguments = [init, start, digits, round, far, 0];
     let environment = [0_usize];
     let args = [init, arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0];
     // SAFETY: all strings and both arrays are terminated and live.

@@ -5,7 +5,6 @@
 use pathmeter_probes::{
     sys::{self, CStr, flag, nr},
     task::{self, Ended},
-    text::Text,
 };
 use pathmeter_wire::{
     archive::Records,

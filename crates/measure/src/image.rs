@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::debug::{Debug, SharedDebugInfo};
 use crate::failure::Failure;
 use crate::lab::{Lab, LabComplaint, Vendor};
-use crate::modules::Modules;
+use crate::modules::{Kernel, Modules};
 use crate::results::sha256;
 use crate::under::Under;
 
@@ -129,7 +129,9 @@ impl Image {
     /// # Errors
     /// The kernel lacks a module that is named.
     pub fn under(self, condition: &Condition) -> Result<Self, Failure> {
-        let condition = self.modules.condition(&self, condition)?;
+        let release = || self.load().ok().and_then(|kernel| kernel.release.clone());
+        let kernel = Kernel { file: self.file(), release: &release };
+        let condition = self.modules.condition(&kernel, condition)?;
         Ok(Self { condition: Some(condition), ..self })
     }
 
@@ -283,9 +285,12 @@ impl Image {
         }
     }
 
-    /// Whether it is a file, which may have modules.
-    pub(crate) fn is_file(&self) -> bool {
-        matches!(self.source, Source::File { .. })
+    /// Its file, if it is not the lab kernel.
+    fn file(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File { path, .. } => Some(path),
+            Source::Lab { .. } => None,
+        }
     }
 
     /// Whether the user named a vmlinux, or one lies beside it.

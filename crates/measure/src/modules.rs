@@ -5,7 +5,7 @@
 //! measurement. One that only a setting needs may be missing: then the guest finds out whether the
 //! kernel has what is set.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pathmeter_pack::PackError;
@@ -13,7 +13,14 @@ use pathmeter_pack::modules::{Module, modules};
 use pathmeter_vm::Condition;
 
 use crate::failure::Failure;
-use crate::image::Image;
+
+/// Where a kernel's own modules may be.
+pub(crate) struct Kernel<'a> {
+    /// Its package, build folder or file; the lab kernel has none.
+    pub(crate) file: Option<&'a Path>,
+    /// Its release.
+    pub(crate) release: &'a dyn Fn() -> Option<String>,
+}
 
 /// What the user says of modules.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +48,11 @@ impl Modules {
     }
 
     /// The condition with these, and with the files of all modules that it needs.
-    pub(crate) fn condition(&self, image: &Image, under: &Condition) -> Result<Condition, Failure> {
+    pub(crate) fn condition(
+        &self,
+        kernel: &Kernel<'_>,
+        under: &Condition,
+    ) -> Result<Condition, Failure> {
         let condition = self.names.and(under).map_err(|error| Failure::Usage {
             message: format!("--module and --under: {error}"),
             help: "name each module once".to_owned(),
@@ -51,11 +62,11 @@ impl Modules {
         }
         let list = |named| -> Vec<String> { condition.needs(named).map(str::to_owned).collect() };
         let (named, others) = (list(true), list(false));
-        let found = match (self.find(image, &[&named[..], &others[..]].concat()), &named[..]) {
+        let found = match (self.find(kernel, &[&named[..], &others[..]].concat()), &named[..]) {
             (Ok(found), _) => found,
             (Err(_), []) => Vec::new(),
             (Err(error), _) if others.is_empty() => return Err(error),
-            (Err(_), named) => self.find(image, named)?,
+            (Err(_), named) => self.find(kernel, named)?,
         };
         let module = |Module { name, bytes, optional }| {
             let bytes = Arc::from(bytes);
@@ -64,18 +75,18 @@ impl Modules {
         Ok(condition.with_modules(found.into_iter().map(module).collect()))
     }
 
-    fn find(&self, image: &Image, names: &[String]) -> Result<Vec<Module>, Failure> {
-        if !image.is_file() {
+    fn find(&self, kernel: &Kernel<'_>, names: &[String]) -> Result<Vec<Module>, Failure> {
+        let Some(file) = kernel.file else {
             return Err(Failure::Usage {
-                message: format!("{}: the lab kernel has no modules", image.name().display()),
+                message: "the lab kernel has no modules".to_owned(),
                 help: "name a kernel's package".to_owned(),
             });
-        }
-        let release = image.load().ok().and_then(|kernel| kernel.release.clone());
-        let source = self.folder.as_deref().unwrap_or(image.name());
-        modules(source, names, release.as_deref()).map_err(|error| match (error, &self.folder) {
+        };
+        let source = self.folder.as_deref().unwrap_or(file);
+        let found = modules(source, names, (kernel.release)().as_deref());
+        found.map_err(|error| match (error, &self.folder) {
             (PackError::Package(_), None) => Failure::Usage {
-                message: format!("{}: the file of a kernel has no modules", image.name().display()),
+                message: format!("{}: the file of a kernel has no modules", file.display()),
                 help: "name its package, or give --modules a folder or package that has them"
                     .to_owned(),
             },

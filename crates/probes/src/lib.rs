@@ -34,6 +34,7 @@ mod descriptor;
 mod echo;
 mod elapsed;
 mod failure;
+pub mod far;
 #[path = "arch/x86_64/fast32.rs"]
 mod fast32;
 mod file;

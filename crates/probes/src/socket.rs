@@ -45,11 +45,6 @@ pub(crate) struct Address {
 const _: () = assert!(size_of::<Address>() == 16);
 const ADDRESS_LENGTH: u32 = 16;
 
-impl Address {
-    /// 127.0.0.1, the port left to the kernel.
-    const LOOPBACK: Self = Self { family: 2, port: [0; 2], host: [127, 0, 0, 1], zero: [0; 8] };
-}
-
 /// socket(2), its failure as the reason why the path can't run.
 pub(crate) fn socket(family: usize, kind: usize) -> Result<usize, Failure> {
     // SAFETY: takes no pointer.
@@ -91,7 +86,12 @@ pub fn bring_loopback_up() -> Result<(), Failure> {
 
 /// Binds `socket` to a free loopback port; the address it got.
 pub(crate) fn bind(socket: usize) -> Result<Address, Failure> {
-    let mut address = Address::LOOPBACK;
+    bind_to(socket, [127, 0, 0, 1])
+}
+
+/// Binds `socket` to a free port at one of this machine's addresses; the address it got.
+pub(crate) fn bind_to(socket: usize, host: [u8; 4]) -> Result<Address, Failure> {
+    let mut address = Address { family: 2, port: [0; 2], host, zero: [0; 8] };
     let mut length = ADDRESS_LENGTH;
     let place = &raw mut address as usize;
     // SAFETY: the kernel reads, then writes, at most `length` bytes of `address`.
@@ -102,7 +102,7 @@ pub(crate) fn bind(socket: usize) -> Result<Address, Failure> {
     };
     match bound {
         Ok(_) => Ok(address),
-        Err(error) => unsupported!("no loopback port (bind: error {error})"),
+        Err(error) => unsupported!("no port (bind: error {error})"),
     }
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn connect(socket: usize, to: &Address) -> Result<(), Failure> {
     // SAFETY: the kernel reads one address.
     match unsafe { sys::checked(nr::CONNECT, [socket, place, size_of::<Address>(), 0, 0, 0]) } {
         Ok(_) => Ok(()),
-        Err(error) => unsupported!("no loopback connection (connect: error {error})"),
+        Err(error) => unsupported!("no connection (connect: error {error})"),
     }
 }
 

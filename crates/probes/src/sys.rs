@@ -107,6 +107,7 @@ pub mod flag {
     pub const CLONE_NEWNS: usize = 0x2_0000;
     pub const CLONE_NEWUTS: usize = 0x400_0000;
     pub const CLONE_NEWIPC: usize = 0x800_0000;
+    pub const CLONE_NEWNET: usize = 0x4000_0000;
     pub const PR_SET_PDEATHSIG: usize = 1;
     pub const PR_SET_DUMPABLE: usize = 4;
     pub const RUSAGE_SELF: usize = 0;
@@ -214,7 +215,7 @@ pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
     unsafe { checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0]) }
 }
 
-/// mount(2) that shows a folder, with all that is mounted in it, at another place as well.
+/// mount(2) that shows a file, or a folder with all that is mounted in it, at another place as well.
 pub fn bind_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
     const MS_BIND: usize = 0x1000;
     const MS_REC: usize = 0x4000;

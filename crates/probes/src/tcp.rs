@@ -1,14 +1,15 @@
-//! `tcp.*`: loopback TCP.
+//! `tcp.*`: loopback TCP, or that to a far network namespace if the condition has one.
 //!
 //! Proof: as for unix sockets, the partner's complement of each byte comes back.
 
 use crate::{
     echo::{echo, exchange, ping},
     failure::{Outcome, unsupported},
+    far,
     path::Kind::Windows,
     probe::{Probes, row},
     report::ProbeReport,
-    socket::{AF_INET, SOCK_STREAM, bind, connect, loopback_up, no_delay, socket},
+    socket::{AF_INET, SOCK_STREAM, connect, no_delay, socket},
     sys::{self, nr},
     task::{self, Partner},
 };
@@ -22,9 +23,7 @@ const SLOW_START: usize = 20;
 
 fn tcp(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
-    let listener = socket(AF_INET, SOCK_STREAM)?;
-    loopback_up(listener)?;
-    let address = bind(listener)?;
+    let (listener, address) = far::bound(SOCK_STREAM)?;
     // SAFETY: takes no pointer.
     if let Err(error) = unsafe { sys::checked(nr::LISTEN, [listener, 1, 0, 0, 0, 0]) } {
         return unsupported!("no listening socket (error {error})");

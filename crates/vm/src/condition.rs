@@ -76,6 +76,8 @@ pub enum Setting {
     Audit(u32),
     /// So many rules of nftables that match no packet.
     Nft(u32),
+    /// Client and server in two network namespaces, joined so.
+    Netns(Netns),
     /// A tracepoint that is on, `GROUP:EVENT`.
     Tracepoint(String),
     /// A probe at the entry of this function.
@@ -102,6 +104,28 @@ pub enum Setting {
         /// Where in the file it is; not known without the program.
         offset: Option<u64>,
     },
+}
+
+/// What joins two network namespaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Netns {
+    /// A pair of veth devices.
+    Veth,
+    /// Two pairs, and a bridge of which an end of each is a port.
+    Bridge,
+}
+
+impl Netns {
+    /// All of them.
+    const ALL: [Self; 2] = [Self::Veth, Self::Bridge];
+
+    /// Its name, which stands after the colon.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Veth => "veth",
+            Self::Bridge => "bridge",
+        }
+    }
 }
 
 /// A filter of system calls.
@@ -454,6 +478,11 @@ impl Setting {
             SettingKind::Nft => number(rest, MAX_RULES)
                 .map(Self::Nft)
                 .ok_or_else(|| ConditionError::Nft(word.to_owned())),
+            SettingKind::Netns => Netns::ALL
+                .into_iter()
+                .find(|it| it.name() == rest)
+                .map(Self::Netns)
+                .ok_or_else(|| ConditionError::Netns(word.to_owned())),
             SettingKind::Tracepoint => tracepoint(rest)
                 .map(Self::Tracepoint)
                 .ok_or_else(|| ConditionError::Tracepoint(word.to_owned())),
@@ -499,6 +528,7 @@ impl Setting {
             Self::Landlock(_)
             | Self::Audit(_)
             | Self::Nft(_)
+            | Self::Netns(_)
             | Self::Tracepoint(_)
             | Self::Kprobe(_)
             | Self::Ftrace(_)
@@ -515,6 +545,8 @@ impl Setting {
         match self {
             Self::Module(name) => vec![name],
             Self::Nft(_) => vec!["nf_tables"],
+            Self::Netns(Netns::Veth) => vec!["veth"],
+            Self::Netns(Netns::Bridge) => vec!["veth", "bridge"],
             Self::Tool(tool) => tool.modules.to_vec(),
             _ => Vec::new(),
         }
@@ -535,6 +567,7 @@ impl Setting {
             Self::Landlock(_) => SettingKind::Landlock,
             Self::Audit(_) => SettingKind::Audit,
             Self::Nft(_) => SettingKind::Nft,
+            Self::Netns(_) => SettingKind::Netns,
             Self::Tracepoint(_) => SettingKind::Tracepoint,
             Self::Kprobe(_) => SettingKind::Kprobe,
             Self::Ftrace(_) => SettingKind::Ftrace,
@@ -567,7 +600,8 @@ impl Setting {
             (Self::Seccomp(_), Self::Seccomp(_))
             | (Self::Landlock(_), Self::Landlock(_))
             | (Self::Audit(_), Self::Audit(_))
-            | (Self::Nft(_), Self::Nft(_)) => true,
+            | (Self::Nft(_), Self::Nft(_))
+            | (Self::Netns(_), Self::Netns(_)) => true,
             (Self::Tracepoint(one), Self::Tracepoint(other))
             | (Self::Kprobe(one), Self::Kprobe(other))
             | (Self::Ftrace(one), Self::Ftrace(other))
@@ -590,6 +624,7 @@ impl Setting {
             Self::Sysfs { path, value } => (path.into(), value.clone()),
             Self::Landlock(layers) => ("".into(), layers.to_string()),
             Self::Audit(rules) | Self::Nft(rules) => ("".into(), rules.to_string()),
+            Self::Netns(form) => (form.name().into(), String::new()),
             Self::Tracepoint(name)
             | Self::Kprobe(name)
             | Self::Ftrace(name)
@@ -614,6 +649,7 @@ impl fmt::Display for Setting {
             Self::Sysfs { path, value } => write!(f, "sysfs:{path}={value}"),
             Self::Landlock(layers) => write!(f, "landlock:{layers}"),
             Self::Audit(rules) | Self::Nft(rules) => write!(f, "{}:{rules}", self.kind().name()),
+            Self::Netns(form) => write!(f, "netns:{}", form.name()),
             Self::Tracepoint(name)
             | Self::Kprobe(name)
             | Self::Ftrace(name)

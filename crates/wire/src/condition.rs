@@ -99,6 +99,8 @@ pub enum SettingKind {
     Audit,
     /// Rules of nftables.
     Nft,
+    /// Two network namespaces, and what joins them.
+    Netns,
     /// A tracepoint that is on.
     Tracepoint,
     /// A probe at a function's entry.
@@ -121,7 +123,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 18] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -130,6 +132,7 @@ impl SettingKind {
         Self::Landlock,
         Self::Audit,
         Self::Nft,
+        Self::Netns,
         Self::Tracepoint,
         Self::Kprobe,
         Self::Ftrace,
@@ -154,6 +157,7 @@ impl SettingKind {
             Self::Landlock => "landlock",
             Self::Audit => "audit",
             Self::Nft => "nft",
+            Self::Netns => "netns",
             Self::Tracepoint => "tracepoint",
             Self::Kprobe => "kprobe",
             Self::Ftrace => "ftrace",

@@ -315,6 +315,10 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
                 let why = "layers of Landlock are not taken on live hosts yet";
                 return Err(refused(&setting.to_string(), why));
             }
+            Setting::Netns(_) => {
+                let why = "no path of a live host goes to another network namespace yet";
+                return Err(refused(&setting.to_string(), why));
+            }
             Setting::Cgroup { name, .. } => {
                 let why = "a control group is no process's, and one would be left on the machine \
                            if this command were killed";

@@ -9,10 +9,10 @@ pub enum ConditionError {
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
-         tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, bpf:TYPE:PLACE, \
-         uprobe:FILE:FUNCTION, module:NAME, a file for the program that reads it (nft, audit, tc, \
-         ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are separated by spaces, and `default` \
-         is none"
+         netns:veth, netns:bridge, tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, \
+         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, module:NAME, a file for the program that reads it \
+         (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are separated by \
+         spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -51,6 +51,12 @@ pub enum ConditionError {
     /// It is no number of rules.
     #[error("{0}: nft:N adds 1 to {MAX_RULES} rules that match no packet")]
     Nft(String),
+    /// It names nothing that joins network namespaces.
+    #[error(
+        "{0}: two network namespaces are joined by netns:veth, which is a pair of devices, or by \
+         netns:bridge, which is two pairs and a bridge"
+    )]
+    Netns(String),
     /// It names no tracepoint.
     #[error(
         "{0}: a tracepoint is written tracepoint:GROUP:EVENT, as in tracepoint:sched:sched_switch"

@@ -166,6 +166,20 @@ fn a_uprobe_has_its_offset_when_the_program_is_known() {
 }
 
 #[test]
+fn network_namespaces_are_joined_in_one_of_two_ways() {
+    let condition = parse("netns:bridge").unwrap();
+    assert_eq!(condition.to_string(), "netns:bridge");
+    assert!(condition.needs(false).eq(["veth", "bridge"]));
+    let file = condition.file();
+    let settings: Vec<_> = condition::read(&file).unwrap().collect();
+    assert_eq!((settings[0].kind, settings[0].name), (SettingKind::Netns, &b"bridge"[..]));
+    for text in ["netns:", "netns:veth2", "netns:macvlan"] {
+        assert_eq!(parse(text), Err(ConditionError::Netns(text.to_owned())), "{text}");
+    }
+    assert!(parse("netns:veth netns:bridge").is_err());
+}
+
+#[test]
 fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
     let restraint = |text: &str| parse(text).unwrap().restraint();
     assert_eq!(restraint("landlock:3"), Some(vec![0, 0, 0, 0, 0, 3, 0, 0]));
