@@ -1,4 +1,4 @@
-//! Modules of the kernel's: their files are in the initramfs (init_module(2)), and its file system
+//! Modules of the kernel's: their files are in the initramfs (`finit_module(2)`), and its file system
 //! shows which it has (`Documentation/ABI/stable/sysfs-module`).
 
 use pathmeter_probes::{

@@ -166,5 +166,5 @@ impl Reader {
 /// # Errors
 /// What is no setting, or contradicts another one.
 pub fn condition(text: &str) -> Result<Condition, ConditionError> {
-    Condition::parse(text, Files)
+    Condition::parse(text, &Files)
 }

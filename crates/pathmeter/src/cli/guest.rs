@@ -72,8 +72,8 @@ pub(crate) struct GuestArgs {
     pub(crate) under: Vec<Under>,
     /// Load a module of the kernel's before, and all that it needs; repeated
     ///
-    /// The same as module:NAME in each condition. What a setting needs, such as nf_tables for nft:N,
-    /// is loaded without it.
+    /// The same as module:NAME in each condition. What a setting needs, such as nft:N, is loaded
+    /// without being named.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) module: Vec<String>,
     /// Where modules are found: a folder such as /lib/modules/VERSION, or a package; by default the

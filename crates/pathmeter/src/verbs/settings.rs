@@ -346,7 +346,7 @@ fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
 
 /// The condition of a parameter without meaning.
 fn without_meaning(word: &str) -> Result<Condition, Failure> {
-    Condition::parse(word, |name: &str| Err(name.to_owned())).map_err(|error| Failure::Usage {
+    Condition::parse(word, &|name: &str| Err(name.to_owned())).map_err(|error| Failure::Usage {
         message: error.to_string(),
         help: "this is a mistake of pathmeter's own".to_owned(),
     })

@@ -163,7 +163,7 @@ fn told(result: &SlopeResult, row: &SlopeRow) -> String {
     });
     let bends = (!row.is_straight()).then(|| place(row));
     let function = line.into_iter().chain(bends).collect::<Vec<_>>().join(", ");
-    escaped(&clean(&format!("{name}: {function}"))).to_string()
+    escaped(&clean(&format!("{name}: {function}")))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ fn filter(flags: u32, program: Vec<u8>) -> Filter {
 }
 
 fn parse(text: &str) -> Result<Condition, ConditionError> {
-    Condition::parse(text, |name: &str| match name {
+    Condition::parse(text, &|name: &str| match name {
         "none" => Err("none: no such file".to_owned()),
         "cut" => Ok(filter(4, vec![0; 9])),
         "log" => Ok(filter(2, vec![b'a', 0, 0, 0, 0, 0, 0, 0])),
@@ -339,7 +339,7 @@ impl Sources for Programs {
 
 #[test]
 fn a_program_is_told_by_the_users_file_and_kept_by_all_that_it_is() {
-    let parse = |text| Condition::parse(text, Programs).unwrap();
+    let parse = |text| Condition::parse(text, &Programs).unwrap();
     let (one, same, other) = (parse("tc:a1"), parse("tc:a2"), parse("tc:b"));
     assert_eq!(one.fingerprint(), same.fingerprint());
     assert_ne!(one.fingerprint(), other.fingerprint());

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::condition::{ConditionError, Filter};
+use crate::condition::error::ConditionError;
+use crate::condition::setting::Filter;
 
 /// Where the guest has them.
 const FOLDER: &str = ".tools";

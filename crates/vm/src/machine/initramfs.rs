@@ -169,7 +169,7 @@ mod tests {
         let packed = |condition| Initramfs::new(&plan, condition);
         let default = Condition::default();
         assert_eq!(packed(&default).as_bytes(), packed(&default).as_bytes());
-        let other = Condition::parse("sysctl:a.b=1", |_: &str| Err(String::new())).unwrap();
+        let other = Condition::parse("sysctl:a.b=1", &|_: &str| Err(String::new())).unwrap();
         assert_ne!(packed(&default).as_bytes(), packed(&other).as_bytes());
     }
 }

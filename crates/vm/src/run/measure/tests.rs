@@ -32,7 +32,7 @@ fn panicked() -> GuestCause {
 
 /// What is known of a setting in a guest that shows this of its files.
 fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
-    let condition = Condition::parse(under, |_: &str| Err(String::new())).unwrap();
+    let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
     let shows = |(file, &(error, text)): (usize, &(u64, &[u8]))| {
         let shown = message::Shown { file: file as u64, error, text };
         (At::Boot, Fault::Sends(frame(|buffer| message::shown(buffer, &shown))))

@@ -1,0 +1,44 @@
+//! Settings that can't be had in a guest, and why.
+
+use std::fmt;
+
+use pathmeter_wire::message::UnmetCause as Reported;
+
+/// A setting that can't be had in the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// The setting.
+    pub setting: String,
+    /// Whether the kernel knows it.
+    pub cause: UnmetCause,
+    /// What the kernel did.
+    pub what: String,
+    /// What the user can do about it.
+    pub help: Option<&'static str>,
+}
+
+/// Why a setting can't be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnmetCause {
+    /// The kernel does not know it.
+    Unknown,
+    /// The kernel knows it and refuses the value, or has another one.
+    Refused,
+    /// In a guest like this one no kernel has it.
+    Unseen,
+}
+
+impl From<Reported> for UnmetCause {
+    fn from(cause: Reported) -> Self {
+        match cause {
+            Reported::Unknown => Self::Unknown,
+            Reported::Refused => Self::Refused,
+        }
+    }
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.setting, self.what)
+    }
+}

@@ -1,0 +1,221 @@
+//! Settings as a user writes them.
+
+use pathmeter_wire::condition::{
+    DEPTH, FILTER_INSTRUCTION, MAX_DEPTH, MAX_FILTER, MAX_LAYERS, MAX_PROGRAMS, MAX_RULES,
+    SettingKind,
+};
+
+use crate::arch::OWN_WORDS;
+use crate::condition::error::ConditionError;
+use crate::condition::setting::{Netns, Setting, parameter};
+use crate::condition::tool::Sources;
+
+/// Longest path below `/sys`, in bytes: the agent takes no longer one.
+const MAX_SYSFS: usize = 240;
+
+impl Setting {
+    pub(super) fn parse(word: &str, sources: &impl Sources) -> Result<Self, ConditionError> {
+        if word.chars().any(char::is_control) {
+            return Err(ConditionError::Character(word.to_owned()));
+        }
+        let tool = word.split_once(':').and_then(|(kind, rest)| sources.tool(kind, rest));
+        if let Some(tool) = tool {
+            return Ok(Self::Tool(tool?));
+        }
+        let kinds = SettingKind::SET.iter().copied();
+        let found = word.split_once(':').and_then(|(name, rest)| {
+            kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
+        });
+        let (kind, rest) = found.ok_or_else(|| ConditionError::Unknown(word.to_owned()))?;
+        match kind {
+            SettingKind::Boot => boot(rest),
+            SettingKind::Sysctl => sysctl(rest),
+            SettingKind::Cgroup => cgroup(rest),
+            SettingKind::Sysfs => sysfs(rest),
+            SettingKind::Landlock => number(rest, MAX_LAYERS.into())
+                .and_then(|layers| layers.try_into().ok().map(Self::Landlock))
+                .ok_or_else(|| ConditionError::Landlock(word.to_owned())),
+            SettingKind::Audit => number(rest, MAX_RULES)
+                .map(Self::Audit)
+                .ok_or_else(|| ConditionError::Audit(word.to_owned())),
+            SettingKind::Nft => number(rest, MAX_RULES)
+                .map(Self::Nft)
+                .ok_or_else(|| ConditionError::Nft(word.to_owned())),
+            SettingKind::Netns => Netns::ALL
+                .into_iter()
+                .find(|it| it.name() == rest)
+                .map(Self::Netns)
+                .ok_or_else(|| ConditionError::Netns(word.to_owned())),
+            SettingKind::Tracepoint => tracepoint(rest)
+                .map(Self::Tracepoint)
+                .ok_or_else(|| ConditionError::Tracepoint(word.to_owned())),
+            SettingKind::Kprobe | SettingKind::Ftrace => {
+                let name = function(rest);
+                let name = name.ok_or_else(|| ConditionError::Function(word.to_owned()))?;
+                let is_probe = kind == SettingKind::Kprobe;
+                Ok(if is_probe { Self::Kprobe(name) } else { Self::Ftrace(name) })
+            }
+            SettingKind::Bpf => bpf(rest),
+            SettingKind::Uprobe => uprobe(rest),
+            SettingKind::Module => module(rest)
+                .map(Self::Module)
+                .ok_or_else(|| ConditionError::Module(word.to_owned())),
+            SettingKind::Tool | SettingKind::Load | SettingKind::Show => {
+                Err(ConditionError::Unknown(word.to_owned()))
+            }
+            SettingKind::Seccomp => {
+                let filter = sources.filter(rest).map_err(ConditionError::Profile)?;
+                let count = filter.program.len() / FILTER_INSTRUCTION;
+                let whole = filter.program.len() % FILTER_INSTRUCTION == 0;
+                if whole && (1..=MAX_FILTER).contains(&count) {
+                    return Ok(Self::Seccomp(filter));
+                }
+                Err(ConditionError::Filter(rest.to_owned()))
+            }
+        }
+    }
+}
+
+/// Refuses a parameter that is the guest's own among words for the command line, however it is
+/// quoted: Linux takes quotation marks off a name's beginning and a word's end, and no space
+/// between two of them ends a word (`lib/cmdline.c`, `next_arg`).
+///
+/// # Errors
+/// There is one.
+pub fn refuse_own(words: &str) -> Result<(), ConditionError> {
+    let mut is_quoted = false;
+    let mut words = words.split(|c: char| {
+        is_quoted ^= c == '"';
+        c.is_whitespace() && !is_quoted
+    });
+    let is_own = |word: &&str| OWN_WORDS.contains(&&*parameter(word.trim_matches('"')));
+    words.find(is_own).map_or(Ok(()), |word| Err(ConditionError::Own(word.to_owned())))
+}
+
+fn boot(word: &str) -> Result<Setting, ConditionError> {
+    let name = parameter(word);
+    // What stands after `--` is not the kernel's.
+    if name.is_empty() || word == "--" {
+        return Err(ConditionError::Unknown(format!("boot:{word}")));
+    }
+    // Linux takes a quotation mark off a name's beginning (`lib/cmdline.c`, `next_arg`), and spaces
+    // between two of them for part of a value, as far as the next words.
+    if word.contains('"') {
+        return Err(ConditionError::Quoted(format!("boot:{word}")));
+    }
+    if OWN_WORDS.contains(&&*name) {
+        return Err(ConditionError::Own(format!("boot:{word}")));
+    }
+    Ok(Setting::Boot(word.to_owned()))
+}
+
+fn sysctl(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Sysctl(format!("sysctl:{text}"));
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    let parts = name.split(['.', '/']);
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    let is_name = name.chars().all(allowed) && parts.clone().all(|part| !part.is_empty());
+    if !is_name || parts.count() < 2 || value.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Setting::Sysctl { name: name.to_owned(), value: value.to_owned() })
+}
+
+/// A path below `/sys`, which may be given with it.
+fn sysfs(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Sysfs(format!("sysfs:{text}"));
+    let (path, value) = text.split_once('=').ok_or_else(wrong)?;
+    let path = path.strip_prefix("/sys/").unwrap_or(path);
+    let is_part = |part: &str| !["", ".", ".."].contains(&part);
+    if value.is_empty() || path.len() > MAX_SYSFS || !path.split('/').all(is_part) {
+        return Err(wrong());
+    }
+    Ok(Setting::Sysfs { path: path.to_owned(), value: value.to_owned() })
+}
+
+/// Most bytes of the name of a function or a tracepoint (Linux `KSYM_NAME_LEN`, less what a path
+/// in the agent has around it).
+const MAX_NAME: usize = 200;
+
+/// Most bytes of a module's name (Linux `MODULE_NAME_LEN`, less the final NUL).
+const MAX_MODULE: usize = 55;
+
+/// The name of a function, as the kernel's symbol table has it.
+fn function(text: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
+    let fits = !text.is_empty() && text.len() <= MAX_NAME && text.chars().all(is_name);
+    fits.then(|| text.to_owned())
+}
+
+/// The name of a tracepoint, with its group.
+fn tracepoint(text: &str) -> Option<String> {
+    let (group, event) = text.split_once(':')?;
+    let is_name = |name: &str| function(name).is_some() && !name.starts_with('.');
+    (is_name(group) && is_name(event) && text.len() <= MAX_NAME).then(|| text.to_owned())
+}
+
+/// The name of a module, in which `-` and `_` are one.
+pub(super) fn module(text: &str) -> Option<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    let fits = !text.is_empty() && text.len() <= MAX_MODULE && text.chars().all(is_name);
+    fits.then(|| text.replace('-', "_"))
+}
+
+/// BPF programs: their type, what they are attached to, and how many there are.
+fn bpf(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Bpf(format!("bpf:{text}"));
+    let (place, programs) = match text.split_once('=') {
+        Some((place, programs)) => (place, number(programs, MAX_PROGRAMS).ok_or_else(wrong)?),
+        None => (text, 1),
+    };
+    let fits = match place.split_once(':') {
+        Some(("tracepoint", name)) => tracepoint(name).is_some(),
+        Some(("raw_tracepoint" | "kprobe" | "fentry" | "fexit" | "lsm", name)) => {
+            function(name).is_some()
+        }
+        Some(("cgroup_skb", way)) => ["ingress", "egress"].contains(&way),
+        // Linux takes one program for a device.
+        Some(("xdp", device)) => device == "lo" && programs == 1,
+        _ => false,
+    };
+    fits.then(|| Setting::Bpf { place: place.to_owned(), programs }).ok_or_else(wrong)
+}
+
+/// A file of the guest's, and a function in it.
+fn uprobe(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Uprobe(format!("uprobe:{text}"));
+    let (file, symbol) = text.rsplit_once(':').ok_or_else(wrong)?;
+    // The kernel has a colon before the offset.
+    let is_file = file.starts_with('/') && !file.contains(':') && file.len() <= MAX_NAME;
+    if !is_file || symbol.is_empty() {
+        return Err(wrong());
+    }
+    Ok(Setting::Uprobe { file: file.to_owned(), symbol: symbol.to_owned(), offset: None })
+}
+
+/// A number of things, 1 to `most`.
+fn number(text: &str, most: u32) -> Option<u32> {
+    let is_number = text.chars().all(|c| c.is_ascii_digit());
+    text.parse().ok().filter(|number| is_number && (1..=most).contains(number))
+}
+
+/// A comma stands for a space of the value, as in `cpu.max=50000,100000`: settings are separated by
+/// spaces.
+fn cgroup(text: &str) -> Result<Setting, ConditionError> {
+    let wrong = || ConditionError::Cgroup(format!("cgroup:{text}"));
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    if name == DEPTH {
+        let depth = number(value, MAX_DEPTH).map(|depth| depth.to_string());
+        let depth = depth.ok_or_else(|| ConditionError::Depth(format!("cgroup:{text}")))?;
+        return Ok(Setting::Cgroup { name: name.to_owned(), value: depth });
+    }
+    let (controller, file) = name.split_once('.').ok_or_else(wrong)?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    // Files of the group itself, such as cgroup.procs, belong to the agent.
+    let is_name = !controller.is_empty() && !file.is_empty() && name.chars().all(allowed);
+    let is_value = !value.trim_matches(',').is_empty();
+    if !is_name || !is_value || controller == "cgroup" || name.contains("..") {
+        return Err(wrong());
+    }
+    Ok(Setting::Cgroup { name: name.to_owned(), value: value.replace(',', " ") })
+}
