@@ -215,7 +215,7 @@ pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
     unsafe { checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0]) }
 }
 
-/// mount(2) that shows a folder, with all that is mounted in it, at another place as well.
+/// mount(2) that shows a file, or a folder with all that is mounted in it, at another place as well.
 pub fn bind_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
     const MS_BIND: usize = 0x1000;
     const MS_REC: usize = 0x4000;
@@ -228,13 +228,6 @@ pub fn move_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
     const MS_MOVE: usize = 0x2000;
     // SAFETY: the kernel reads both strings.
     unsafe { checked(nr::MOUNT, [from.address(), to.address(), 0, MS_MOVE, 0, 0]) }
-}
-
-/// mount(2) that makes one file visible at the place of another.
-pub fn bind_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
-    const MS_BIND: usize = 0x1000;
-    // SAFETY: the kernel reads both strings.
-    unsafe { checked(nr::MOUNT, [from.address(), to.address(), 0, MS_BIND, 0, 0]) }
 }
 
 /// utimensat(2) of a file, or of a link itself: both times, in whole seconds.
