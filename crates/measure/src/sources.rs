@@ -113,6 +113,9 @@ impl Reader {
     /// The program for this file.
     fn tool(&self, file: &Path) -> Result<Tool, String> {
         let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+        if self.kind == "audit" {
+            refuse_watches(&String::from_utf8_lossy(&bytes))?;
+        }
         let program = self.program()?;
         let words = self.command[1..].iter().map(|word| match *word {
             FILE => IN_GUEST.into(),
@@ -161,10 +164,55 @@ impl Reader {
     }
 }
 
+/// Refuses audit rules about files: the kernel keeps the file that it finds when it is given the
+/// rule (`audit_add_watch`), and what is measured has files of its own.
+fn refuse_watches(rules: &str) -> Result<(), String> {
+    let is_watch = |line: &str| {
+        let mut words = line.split_whitespace();
+        let fields = ["path=", "dir=", "exe="];
+        !line.trim_start().starts_with('#')
+            && words.any(|word| word == "-w" || fields.iter().any(|it| word.starts_with(it)))
+    };
+    rules.lines().position(is_watch).map_or(Ok(()), |line| {
+        Err(format!(
+            "line {}: a rule about a file is about one that exists when it is read, and what is \
+             measured has new files: leave it out (it costs only calls that reach the file)",
+            line + 1
+        ))
+    })
+}
+
 /// Reads a condition that names files of this machine.
 ///
 /// # Errors
 /// What is no setting, or contradicts another one.
 pub fn condition(text: &str) -> Result<Condition, ConditionError> {
     Condition::parse(text, &Files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_a_program_and_a_number_or_a_place_has_none() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let name = file.path().display().to_string();
+        assert!(Files.tool("tc", &name).is_some() && Files.tool("nft", &name).is_some());
+        for (kind, other) in
+            [("nft", "10"), ("audit", "2"), ("bpf", "fentry:vfs_read"), ("boot", &*name)]
+        {
+            assert!(Files.tool(kind, other).is_none(), "{kind}:{other}");
+        }
+        let missing = Files.tool("ip", "nowhere/at/all").unwrap().unwrap_err().to_string();
+        assert!(missing.starts_with("ip:nowhere/at/all: "), "{missing}");
+    }
+
+    #[test]
+    fn audit_rules_about_files_are_refused_by_their_line() {
+        assert!(refuse_watches("-D\n# -w /etc -p wa\n-a always,exit -S getppid\n").is_ok());
+        for rules in ["-D\n-w /etc/passwd -p wa\n", "-D\n-a always,exit -F path=/etc/x -F perm=r"] {
+            assert!(refuse_watches(rules).unwrap_err().starts_with("line 2: "), "{rules}");
+        }
+    }
 }
