@@ -1,8 +1,8 @@
 //! The condition that the guest is put under before it is measured: `/condition` in the initramfs
 //! has its settings, `/filter` what measured processes restrain themselves by.
 //!
-//! First the modules are loaded that the settings need. Whatever can't be had is reported to the host, by its place: a setting without effect must never
-//! be one that the kernel does not know. Then it is shown what the kernel's files say of them.
+//! Modules come first. What can't be had is reported by its place: a setting without effect must
+//! never be one that the kernel does not know. Then the kernel's files are shown that tell of them.
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},

@@ -1,5 +1,5 @@
-//! Modules of the kernel's: their files are in the initramfs (`finit_module(2)`), and its file system
-//! shows which it has (`Documentation/ABI/stable/sysfs-module`).
+//! Modules of the kernel's: their files are in the initramfs (`finit_module(2)`), and sysfs shows
+//! which it has (`Documentation/ABI/stable/sysfs-module`).
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},

@@ -1,6 +1,6 @@
-//! Programs of the user's machine that set something in the kernel, such as nft(8): each is executed
-//! once, before anything is measured, in a root of its own, which is gone when it has ended. What it
-//! has set stays.
+//! Programs of the user's machine that set something in the kernel, such as nft(8): each is run
+//! once, before anything is measured, in a root of its own, which is gone when it has ended. All
+//! that it has set stays.
 
 use pathmeter_probes::{
     sys::{self, CStr, flag, nr},

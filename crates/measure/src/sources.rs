@@ -1,5 +1,5 @@
-//! What is made of the files that a condition's settings name: filters of system calls, and programs
-//! of this machine that set something in the guest, packed with the file.
+//! What is made of the files that a condition's settings name: filters of system calls, and
+//! programs of this machine that set something in the guest, packed with the file.
 //!
 //! Contract: nothing is executed here. In the guest a program is executed once, before anything is
 //! measured, with no environment of this machine's; the kernel takes what it sets, or the program

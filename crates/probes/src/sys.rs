@@ -215,7 +215,7 @@ pub fn read_at(fd: usize, buffer: &mut [u8], offset: usize) -> Ret {
     unsafe { checked(nr::PREAD64, [fd, buffer.as_mut_ptr() as usize, buffer.len(), offset, 0, 0]) }
 }
 
-/// mount(2) that shows a file, or a folder with all that is mounted in it, at another place as well.
+/// mount(2) that shows a file, or a folder with all that is mounted in it, at another place too.
 pub fn bind_mount(from: CStr<'_>, to: CStr<'_>) -> Ret {
     const MS_BIND: usize = 0x1000;
     const MS_REC: usize = 0x4000;

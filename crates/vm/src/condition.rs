@@ -3,6 +3,7 @@
 //! writes it, as the agent reads it, and what the kernel made of it.
 
 mod error;
+mod filter;
 mod module;
 pub(crate) mod proof;
 mod setting;
@@ -13,18 +14,18 @@ mod words;
 use std::borrow::Cow;
 use std::fmt;
 
-use pathmeter_wire::condition::{
-    self, FilterFlags, MAX_CONDITION, MAX_SHOWN, Restraint, SettingKind,
-};
+use pathmeter_wire::condition::{self, MAX_CONDITION, MAX_SHOWN, SettingKind};
 
 use crate::cache::entry::sha256;
 use crate::condition::proof::{Ignored, Proof, ProofState, Read};
 use crate::console::Tail;
 
 pub use error::ConditionError;
+pub use filter::Filter;
+use filter::restraint;
 pub use module::Module;
 use setting::parameter;
-pub use setting::{Filter, Setting, WITHOUT_MEANING};
+pub use setting::{Setting, WITHOUT_MEANING};
 use tool::HASH_DIGITS;
 pub use tool::{Sources, Tool};
 pub use unmet::{Unmet, UnmetCause};
@@ -39,20 +40,6 @@ pub struct Condition {
     settings: Vec<Setting>,
     /// The modules that the kernel lacks for them, in the order in which they are loaded.
     modules: Vec<Module>,
-}
-
-impl Filter {
-    /// The file in which a program on a live host finds it.
-    pub fn file(&self) -> Vec<u8> {
-        restraint(0, Some(self))
-    }
-}
-
-/// The file in which the agent finds by what measured processes restrain themselves.
-fn restraint(layers: u8, filter: Option<&Filter>) -> Vec<u8> {
-    let flags = filter.map_or(FilterFlags { flags: 0, may_lack: false }, |filter| filter.flags);
-    let head = Restraint { flags, layers }.to_bytes();
-    [&head[..], filter.map_or(&[], |filter| &filter.program)].concat()
 }
 
 impl Condition {

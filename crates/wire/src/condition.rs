@@ -12,8 +12,8 @@
 //! made, in the order of the settings: of a file that was written, what it holds then.
 //!
 //! Before all settings come the files of the kernel's modules that they need, in the order in which
-//! they are loaded: `load`, the path, and `?` if the module may refuse. A program that sets something
-//! is a file as [`crate::job`] describes it: `tool` and its path.
+//! they are loaded: `load`, the path, and `?` if the module may refuse. A program that sets
+//! something is a file as [`crate::job`] describes it: `tool` and its path.
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! RUNS, FILE-LIMIT (bytes) and each N are decimal. STDIN is empty for `/dev/null`. ARCHIVE has the
-//! program's files ([`crate::archive`]), to the end. The file is the last of the initramfs, so where
-//! it is, all of it has arrived.
+//! program's files ([`crate::archive`]), to the end. The file is the last of the initramfs, so
+//! where it is, all of it has arrived.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use pathmeter_wire::condition::{DEPTH, FilterFlags, SettingKind};
+use pathmeter_wire::condition::{DEPTH, SettingKind};
 
+use crate::condition::filter::Filter;
 use crate::condition::proof::Question;
 use crate::condition::tool::Tool;
 
@@ -96,17 +97,6 @@ impl Netns {
             Self::Bridge => "bridge",
         }
     }
-}
-
-/// A filter of system calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter {
-    /// How it is shown.
-    pub name: String,
-    /// How it is installed.
-    pub flags: FilterFlags,
-    /// The program, as the kernel takes it.
-    pub program: Vec<u8>,
 }
 
 impl Setting {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::condition::error::ConditionError;
-use crate::condition::setting::Filter;
+use crate::condition::filter::Filter;
 
 /// Where the guest has them.
 const FOLDER: &str = ".tools";
