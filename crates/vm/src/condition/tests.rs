@@ -1,6 +1,7 @@
 //! Conditions, read and judged.
 
 use super::*;
+use pathmeter_wire::condition::FilterFlags;
 
 fn filter(flags: u32, program: Vec<u8>) -> Filter {
     let flags = FilterFlags { flags, may_lack: false };
