@@ -24,6 +24,19 @@ fn lowest(result: &Value, name: &str) -> u64 {
     samples(result, name)[0]
 }
 
+/// What a system call and this path cost under a condition, by one of the functions above.
+fn costs(
+    (scene, kernel): (&Scene, &str),
+    under: &str,
+    other: &str,
+    of: fn(&Value, &str) -> u64,
+) -> [u64; 2] {
+    let only = format!("syscall.getppid,{other}");
+    let arguments = ["measure", kernel, "--cpu", "skylake", "--only", &only, "--under", under];
+    let result = run(scene, &arguments);
+    ["syscall.getppid", other].map(|path| of(&result, path))
+}
+
 #[test]
 fn a_limit_without_effect_still_shows_what_a_group_costs() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
@@ -229,12 +242,7 @@ fn files_below_sys_that_can_not_be_written_are_named() {
 fn what_is_traced_costs_the_paths_that_pass_it_and_no_other() {
     let scene = Scene::warm();
     let kernel = debian("cloud");
-    let measured = |under: &str| {
-        let only = "syscall.getppid,file.read-zero";
-        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
-        let result = run(&scene, &arguments);
-        ["syscall.getppid", "file.read-zero"].map(|path| median(&result, path))
-    };
+    let measured = |under: &str| costs((&scene, &kernel), under, "file.read-zero", median);
     let [call, read] = measured("default");
     let [entered, read_entered] = measured("tracepoint:raw_syscalls:sys_enter");
     assert!(entered > call + 100, "{call} and {entered}");
@@ -268,12 +276,7 @@ fn bpf_programs_are_loaded_translated_and_attached() {
 #[test]
 fn each_program_at_a_function_costs_the_path_that_passes_it_as_much() {
     let (scene, kernel) = (Scene::warm(), debian("cloud"));
-    let measured = |under: &str| {
-        let only = "syscall.getppid,file.read-zero";
-        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
-        let result = run(&scene, &arguments);
-        ["syscall.getppid", "file.read-zero"].map(|path| median(&result, path))
-    };
+    let measured = |under: &str| costs((&scene, &kernel), under, "file.read-zero", median);
     let [call, read] = measured("default");
     let reads = ["", "=2", "=4"].map(|programs| {
         let [other, read] = measured(&format!("bpf:fentry:vfs_read{programs}"));
@@ -306,12 +309,8 @@ fn where_no_bpf_program_can_be_attached_is_named() {
 fn a_server_in_another_network_namespace_costs_its_path_more_and_no_other() {
     let scene = Scene::warm();
     let kernel = debian("cloud");
-    let [local, veth, bridge] = ["default", "netns:veth", "netns:bridge"].map(|under| {
-        let only = "syscall.getppid,tcp.round-trip";
-        let arguments = ["measure", &kernel, "--cpu", "skylake", "--only", only, "--under", under];
-        let result = run(&scene, &arguments);
-        ["syscall.getppid", "tcp.round-trip"].map(|path| median(&result, path))
-    });
+    let [local, veth, bridge] = ["default", "netns:veth", "netns:bridge"]
+        .map(|under| costs((&scene, &kernel), under, "tcp.round-trip", median));
     assert_eq!([local[0]; 2], [veth[0], bridge[0]]);
     assert!(local[1] < veth[1] && veth[1] < bridge[1], "{local:?} {veth:?} {bridge:?}");
 }
@@ -373,12 +372,7 @@ fn what_the_kernel_can_not_trace_is_named() {
 #[test]
 fn a_setting_loads_the_modules_that_it_needs_and_each_rule_costs_as_much() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    let measured = |under: &str| {
-        let only = "syscall.getppid,tcp.round-trip";
-        let arguments = ["measure", &cloud, "--cpu", "skylake", "--only", only, "--under", under];
-        let result = run(&scene, &arguments);
-        ["syscall.getppid", "tcp.round-trip"].map(|path| lowest(&result, path))
-    };
+    let measured = |under: &str| costs((&scene, &cloud), under, "tcp.round-trip", lowest);
     let numbers = ["module:nf_tables", "nft:1", "nft:2", "nft:3"].map(measured);
     assert!(numbers.iter().all(|[call, _]| *call == numbers[0][0]), "{numbers:?}");
     let [loaded, one, two, three] = numbers.map(|[_, tcp]| tcp);
@@ -405,9 +399,9 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
     let by_number = ["nft:2", "nft:3"].map(measured);
     // Two and two of a kind: whether the kernel's rules changed an odd or an even number of times
     // costs a packet an instruction (Linux `nf_tables_core.c`, `nft_do_chain`, `genbit`).
-    let costs =
+    let third =
         |[two, three]: [&Value; 2]| lowest(three, "tcp.round-trip") - lowest(two, "tcp.round-trip");
-    assert_eq!(costs(by_file.each_ref()), costs(by_number.each_ref()), "a third rule");
+    assert_eq!(third(by_file.each_ref()), third(by_number.each_ref()));
     let proof = &by_file[0]["configuration"]["proofs"][0];
     assert_eq!((&proof["state"], &proof["shown"]), (&"proved".into(), &"nft took it".into()));
     write("no such words;");
