@@ -203,6 +203,12 @@ mod tests {
     }
 
     #[test]
+    fn a_row_of_which_only_events_differ_is_not_drawn() {
+        let svg = slopes_svg(&[result("6.1", &[0, 0])]);
+        assert!(!svg.contains("<circle") && !svg.contains("stat"), "{svg}");
+    }
+
+    #[test]
     fn what_has_no_rows_or_no_numbers_is_still_a_picture() {
         for svg in [slopes_svg(&[]), slopes_svg(&[result("x", &[])])] {
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
