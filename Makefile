@@ -12,7 +12,8 @@ BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl vgabios
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) iproute2:ip nftables:nft cpio:cpio \
-	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git
+	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git \
+	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # The report's page is tried in a browser: 350 MB, which no other test needs.
 PAGE_PACKAGES := $(BUILD_PACKAGES) chromium:chromium

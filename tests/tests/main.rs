@@ -18,6 +18,7 @@ mod exactness;
 mod examples;
 mod explain;
 mod features;
+mod file_systems;
 mod hostile;
 mod inputs;
 mod interrupt;

@@ -52,11 +52,11 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
 }
 
 /// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
-/// `probe` sees to a probe at an offset in a program's file.
+/// `of_run` sees to a setting that each run of a program has by itself.
 #[inline(never)]
 pub(crate) fn meet(
     port: &mut Port,
-    mut probe: impl FnMut((&[u8], &[u8])) -> Result<Held, Refusal>,
+    mut of_run: impl FnMut(Setting<'_>) -> Result<Held, Refusal>,
 ) -> Result<bool, Trouble> {
     let mut text = [0; MAX_CONDITION + 1];
     let length = contents(CStr::new(b"/condition\0"), &mut text).map_err(|error| -> Trouble {
@@ -80,7 +80,7 @@ pub(crate) fn meet(
             continue;
         }
         let applied = match setting.kind {
-            SettingKind::Uprobe => probe((setting.name, setting.value)).map(Some),
+            SettingKind::Uprobe | SettingKind::Disk => of_run(setting).map(Some),
             _ => apply(setting, depth),
         };
         match applied {
@@ -100,11 +100,9 @@ pub(crate) fn meet(
     Ok(true)
 }
 
-/// Why a probe in a program's file can't be had where there is no program.
+/// Why what a run of a program has can't be had where there is no program.
 pub(crate) fn of_programs() -> Refusal {
-    refused(format_args!(
-        "a uprobe is at a function of a program of yours: `run KERNEL --under … -- PROGRAM`"
-    ))
+    refused(format_args!("only a program of yours can have it: `run KERNEL --under … -- PROGRAM`"))
 }
 
 /// A number of things, which the host has checked.
@@ -132,7 +130,7 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Tool => tool::execute(setting.name).map(Some),
         SettingKind::Bpf => bpf::attach(setting.name, count(setting.value)).map(Some),
         // None of them is made here.
-        SettingKind::Uprobe | SettingKind::Load | SettingKind::Show => Ok(None),
+        SettingKind::Uprobe | SettingKind::Disk | SettingKind::Load | SettingKind::Show => Ok(None),
     }
 }
 

@@ -27,6 +27,8 @@ mod command;
 mod condition;
 #[cfg(feature = "program")]
 mod devices;
+#[cfg(feature = "program")]
+mod disk;
 mod facts;
 mod file;
 mod filter;

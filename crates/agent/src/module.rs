@@ -2,7 +2,7 @@
 //! which it has (`Documentation/ABI/stable/sysfs-module`).
 
 use pathmeter_probes::{
-    sys::{self, CStr, errno, flag},
+    sys::{self, errno, flag},
     text::Text,
 };
 
@@ -11,18 +11,20 @@ use crate::path::Path;
 use crate::refusal::{Refusal, refused};
 use crate::trouble::Trouble;
 
-/// Loads the module in this file; with a `?` it may refuse.
+/// Loads the module in this file with these parameters; it may refuse if they are a `?`.
 #[inline(never)]
-pub(crate) fn load(file: &[u8], may_refuse: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn load(file: &[u8], parameters: &[u8]) -> Result<(), Trouble> {
     let path = Path::of(b"", file.iter().copied());
+    let may_refuse = parameters == b"?";
+    let words = Path::of(if may_refuse { b"" } else { parameters }, core::iter::empty());
     let loaded = sys::open(path.as_c(), flag::O_RDONLY, 0).and_then(|fd| {
-        let loaded = sys::load_module(fd, CStr::new(b"\0"));
+        let loaded = sys::load_module(fd, words.as_c());
         let _ = sys::close(fd);
         loaded
     });
     match loaded {
         Ok(_) => Ok(()),
-        Err(_) if may_refuse == b"?" => Ok(()),
+        Err(_) if may_refuse => Ok(()),
         Err(error) => Err(Text::format(format_args!(
             "the kernel does not load the module {} (error {error})",
             core::str::from_utf8(file).unwrap_or("?")

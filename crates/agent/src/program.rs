@@ -15,13 +15,16 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::{
     Kind,
+    condition::{Setting, SettingKind},
     job::Job,
     program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
 use crate::{
     arch::{marked_end, marked_execve},
-    bpf, condition, guest, pause,
+    bpf, condition,
+    disk::Disk,
+    guest, pause,
     pointers::pointers,
     port::Port,
     restraint::Restraint,
@@ -44,12 +47,16 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     guest::pin_to_first_cpu()?;
     let job = read()?;
     prepare();
-    let mut probes = Uprobes::NONE;
-    if !condition::meet(port, |place| probes.add(place, job.archive))? {
+    let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
+    let of_run = |setting: Setting<'_>| match setting.kind {
+        SettingKind::Disk => disk.set((setting.name, setting.value), job.archive),
+        _ => probes.add((setting.name, setting.value), job.archive),
+    };
+    if !condition::meet(port, of_run)? {
         return Ok(());
     }
     let mut launch = Launch::new(&job)?;
-    let roots = Roots::new(job.archive)?;
+    let roots = Roots::new(job.archive, disk)?;
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
     pause::forget_signal();
@@ -57,7 +64,7 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     for number in 0..job.runs {
         roots.enter()?;
         probes.set().map_err(|(_, why)| why)?;
-        run(port, &job, number, &mut launch, &mut told)?;
+        run(port, (&job, roots.folder()), number, &mut launch, &mut told)?;
         probes.remove();
         roots.leave()?;
     }
@@ -157,7 +164,7 @@ impl Told {
 /// One run: the program, its end, what it wrote.
 fn run(
     port: &mut Port,
-    job: &Job<'_>,
+    (job, folder): (&Job<'_>, CStr<'_>),
     number: u32,
     launch: &mut Launch,
     told: &mut Told,
@@ -175,7 +182,7 @@ fn run(
     let ended = task::in_child(|| {
         files.take();
         bpf::let_go();
-        become_program(job, number, launch);
+        become_program((job, folder), number, launch);
         NOT_EXECUTED
     });
     let clock: u64 = marked_end();
@@ -222,9 +229,9 @@ fn disturb_memory(run: u64) {
 }
 
 /// In the child: the state that every run begins with, then the program.
-fn become_program(job: &Job<'_>, number: u32, launch: &mut Launch) {
+fn become_program((job, folder): (&Job<'_>, CStr<'_>), number: u32, launch: &mut Launch) {
     let _ = sys::new_session();
-    let _ = sys::change_folder(CStr::new(b"/tmp\0"));
+    let _ = sys::change_folder(folder);
     place(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
     start::shift_phase(number);

@@ -1,6 +1,9 @@
 //! The root file system of a run: built anew before each out of the files as they were packed, in
 //! namespaces of the run's own.
 //!
+//! It is in memory; under a condition it may be an overlay, or have a disk beside
+//! ([`crate::disk`]).
+//!
 //! So whatever a run writes, mounts or shares by System V's or POSIX's names is gone with it. What
 //! is the whole kernel's stays: `/sys`, most of `/proc/sys`, modules, the network.
 
@@ -11,7 +14,7 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::archive::Records;
 
-use crate::{devices, file::contents, guest, trouble::Trouble, unpack};
+use crate::{devices, disk::Disk, file::contents, guest, trouble::Trouble, unpack};
 
 /// Where a run's root is mounted, before it takes the place of the agent's.
 const PLACE: &[u8] = b"/run\0";
@@ -53,14 +56,15 @@ const MAX_SETTING: usize = 80;
 /// What the roots of all runs are made of.
 pub(crate) struct Roots {
     archive: &'static [u8],
+    disk: Disk,
     /// The agent's own namespaces, as far as the kernel has them.
     own: [Option<usize>; NAMESPACES.len()],
     settings: [[u8; MAX_SETTING]; SETTINGS.len()],
 }
 
 impl Roots {
-    /// For runs with these files; the archive must be whole.
-    pub(crate) fn new(archive: &'static [u8]) -> Result<Self, Trouble> {
+    /// For runs with these files and this disk; the archive must be whole.
+    pub(crate) fn new(archive: &'static [u8], disk: Disk) -> Result<Self, Trouble> {
         for record in Records::of(archive) {
             record.map_err(|error| Text::format(format_args!("/program: {error}")))?;
         }
@@ -72,11 +76,12 @@ impl Roots {
             )));
         }
         let _ = sys::mkdir(CStr::new(PLACE), 0o755);
-        Ok(Self { archive, own, settings: SETTINGS.map(setting) })
+        Ok(Self { archive, disk, own, settings: SETTINGS.map(setting) })
     }
 
     /// Makes a fresh root, and this process one that lives there.
     pub(crate) fn enter(&self) -> Result<(), Trouble> {
+        self.disk.make().map_err(|(_, why)| why)?;
         for ((namespace, _), own) in NAMESPACES.iter().zip(&self.own) {
             if own.is_some() {
                 sys::unshare(*namespace).map_err(|error| failed("namespace", error))?;
@@ -87,12 +92,14 @@ impl Roots {
         sys::change_folder(CStr::new(PLACE)).map_err(|error| failed("folder", error))?;
         sys::change_mode(HERE, 0o755).map_err(|error| failed("mode", error))?;
         let _ = sys::mask(NO_MASK);
+        self.disk.begin_below()?;
         unpack::files(self.archive).map_err(|error| {
             Text::format(format_args!(
                 "the program's files can't be unpacked (error {error}): give the guest more \
                  --memory"
             ))
         })?;
+        self.disk.mount()?;
         devices::copy();
         show_far()?;
         let _ = sys::mask(USUAL_MASK);
@@ -105,6 +112,11 @@ impl Roots {
             let _ = mount(kind, place);
         }
         Ok(())
+    }
+
+    /// Where a program begins.
+    pub(crate) fn folder(&self) -> CStr<'static> {
+        self.disk.folder()
     }
 
     /// Makes this process one that lives in the agent's own root again. With the last process of a

@@ -38,8 +38,15 @@ const MAX_OUTPUT: usize = 150;
 const HIGH: usize = 16;
 
 /// Executes the program in this file; what shows that it did as it was told.
-#[inline(never)]
 pub(crate) fn execute(file: &[u8]) -> Result<Held, Refusal> {
+    let job = read(file)?;
+    execute_job(&job)?;
+    Ok(Held::told(format_args!("{} took it", name(&job))))
+}
+
+/// Reads the program in this file, which stays in memory.
+#[inline(never)]
+pub(crate) fn read(file: &[u8]) -> Result<Job<'static>, Refusal> {
     let path = Path::of(b"", file.iter().copied());
     let unread = |error: i32| refused(format_args!("its program can't be read (error {error})"));
     let fd = sys::open(path.as_c(), flag::O_RDONLY, 0).map_err(unread)?;
@@ -49,15 +56,19 @@ pub(crate) fn execute(file: &[u8]) -> Result<Held, Refusal> {
     for record in Records::of(job.archive) {
         record.map_err(|error| refused(format_args!("its program: {error}")))?;
     }
-    let place = CStr::new(PLACE);
-    make_root(&job).map_err(|error| {
+    Ok(job)
+}
+
+/// Executes the program in a root of its own, which is gone then.
+#[inline(never)]
+pub(crate) fn execute_job(job: &Job<'_>) -> Result<(), Refusal> {
+    make_root(job).map_err(|error| {
         refused(format_args!("there is no room for its program (error {error}): more --memory"))
     })?;
-    let ended = execute_here(&job);
+    let ended = execute_here(job);
     let _ = sys::change_folder(TOP);
-    let _ = sys::unmount(place, flag::MNT_DETACH);
-    let name = name(&job);
-    ended.map(|()| Held::told(format_args!("{name} took it")))
+    let _ = sys::unmount(CStr::new(PLACE), flag::MNT_DETACH);
+    ended
 }
 
 /// Makes the root, and has this process in it.

@@ -12,6 +12,7 @@ use pathmeter_probes::{
 };
 use pathmeter_wire::message::UnmetCause;
 
+use crate::disk::Disk;
 use crate::file::Held;
 use crate::refusal::{Refusal, not_taken, refused, unknown};
 use crate::root::Roots;
@@ -43,7 +44,7 @@ impl Uprobes {
         writeln!(self.0, "p:pathmeter/at{number} {}:{}", text(file), text(offset))
             .map_err(|_| refused(format_args!("there are too many probes")))?;
         let trouble = |text: Trouble| (UnmetCause::Refused, text);
-        let roots = Roots::new(archive).map_err(trouble)?;
+        let roots = Roots::new(archive, Disk::Memory).map_err(trouble)?;
         roots.enter().map_err(trouble)?;
         let tried = self.set();
         self.remove();

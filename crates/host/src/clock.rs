@@ -17,13 +17,11 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now: of some readings the one that took the counter the shortest.
+    /// Now: of some readings of all three clocks the one that took the counter the shortest.
     pub(crate) fn now() -> Self {
         let reading = || {
-            let before = ticks();
-            let time = Instant::now();
-            let took = ticks().saturating_sub(before);
-            (took, Self { ticks: before, time, boot: since_boot() })
+            let now = Self { ticks: ticks(), time: Instant::now(), boot: since_boot() };
+            (ticks().saturating_sub(now.ticks), now)
         };
         let readings = (0..50).map(|_| reading()).min_by_key(|(ticks, _)| *ticks);
         readings.map_or_else(|| reading().1, |(_, moment)| moment)
@@ -36,9 +34,12 @@ impl Moment {
 
     /// How long the machine was suspended since, but for what passes between two readings.
     pub(crate) fn suspended(self) -> Duration {
-        let now = Self::now();
-        let awake = now.time.saturating_duration_since(self.time);
-        now.boot.saturating_sub(self.boot).saturating_sub(awake)
+        self.suspended_until(Self::now())
+    }
+
+    fn suspended_until(self, later: Self) -> Duration {
+        let awake = later.time.saturating_duration_since(self.time);
+        later.boot.saturating_sub(self.boot).saturating_sub(awake)
     }
 
     /// Ticks in a second, from this moment until now; 0 if no time passed, or if the counter went
@@ -83,11 +84,15 @@ mod tests {
     /// A machine that was suspended for a minute: the one clock has the minute, the other has not.
     #[test]
     fn a_suspended_machine_is_known_by_two_clocks() {
-        let begin = Moment::now();
-        assert!(begin.suspended() < Duration::from_millis(10));
-        // A machine that has been up for less than a minute has no such moment.
-        let Some(boot) = begin.boot.checked_sub(Duration::from_secs(60)) else { return };
-        assert_eq!(Moment { boot, ..begin }.suspended().as_secs(), 60);
+        let (begin, second) = (Moment::now(), Duration::from_secs(1));
+        let after = |asleep| {
+            let (time, boot) = (begin.time + second, begin.boot + second + asleep);
+            begin.suspended_until(Moment { time, boot, ..begin })
+        };
+        assert_eq!(after(60 * second), 60 * second);
+        assert_eq!(after(Duration::ZERO), Duration::ZERO);
+        let earlier = Moment { boot: Duration::ZERO, ..begin };
+        assert_eq!(begin.suspended_until(earlier), Duration::ZERO);
     }
 
     #[test]

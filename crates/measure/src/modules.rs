@@ -62,11 +62,17 @@ impl Modules {
         }
         let list = |named| -> Vec<String> { condition.needs(named).map(str::to_owned).collect() };
         let (named, others) = (list(true), list(false));
-        let found = match (self.find(kernel, &[&named[..], &others[..]].concat()), &named[..]) {
-            (Ok(found), _) => found,
-            (Err(_), []) => Vec::new(),
-            (Err(error), _) if others.is_empty() => return Err(error),
-            (Err(_), named) => self.find(kernel, named)?,
+        let found = match self.find(kernel, &[&named[..], &others[..]].concat()) {
+            Ok(found) => found,
+            Err(error) if others.is_empty() => return Err(error),
+            Err(_) => {
+                let is_there = |name: &&String| self.find(kernel, &[(*name).clone()]).is_ok();
+                let there: Vec<String> = others.iter().filter(is_there).cloned().collect();
+                match &[&named[..], &there[..]].concat()[..] {
+                    [] => Vec::new(),
+                    names => self.find(kernel, names)?,
+                }
+            }
         };
         let module = |Module { name, bytes, optional }| {
             let bytes = Arc::from(bytes);

@@ -6,13 +6,13 @@
 //! must say so by its exit code.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use pathmeter_pack::{FileArg, PackedEntry, Packing, pack};
-use pathmeter_vm::{Condition, ConditionError, Filter, Job, Sources, Tool};
+use pathmeter_vm::{Condition, ConditionError, Filter, Sources, Tool};
 
-use crate::packed_program::entry;
+use crate::makers;
+use crate::packed_tool::{job, program};
 use crate::results::sha256;
 use crate::seccomp;
 
@@ -34,8 +34,6 @@ struct Reader {
 const FILE: &str = "FILE";
 /// Where the guest has it.
 const IN_GUEST: &str = "/given";
-/// Where programs are that only root needs, beside those on PATH.
-const OF_ROOT: &str = "/usr/local/sbin:/usr/sbin:/sbin";
 
 const READERS: [Reader; 6] = [
     Reader {
@@ -107,6 +105,11 @@ impl Sources for Files {
             reader.tool(Path::new(file)).map_err(refused)
         })
     }
+
+    fn maker(&self, file_system: &str) -> Option<Result<Tool, ConditionError>> {
+        let refused = |why| ConditionError::Tool(format!("disk:{file_system}"), why);
+        makers::maker(file_system).map(|made| made.map_err(refused))
+    }
 }
 
 impl Reader {
@@ -116,11 +119,11 @@ impl Reader {
         if self.kind == "audit" {
             refuse_watches(&String::from_utf8_lossy(&bytes))?;
         }
-        let program = self.program()?;
         let words = self.command[1..].iter().map(|word| match *word {
             FILE => IN_GUEST.into(),
             word => OsString::from(word),
         });
+        let program = program(self.command[0], self.package)?;
         let command: Vec<OsString> = std::iter::once(program.into()).chain(words).collect();
         let given = FileArg { source: file.to_owned(), destination: Some(IN_GUEST.into()) };
         let packing =
@@ -133,34 +136,9 @@ impl Reader {
                 data.extend(self.last.as_bytes());
             }
         }
-        let entries: Vec<_> = packed.entries.iter().map(entry).collect();
-        let job = Job {
-            runs: 1,
-            file_limit: 0,
-            executable: &packed.executable,
-            stdin: None,
-            arguments: &packed.arguments,
-            environment: &packed.environment,
-        };
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-        Ok(Tool {
-            kind: self.kind,
-            name,
-            sha256: sha256(&bytes),
-            job: Arc::from(job.bytes(&entries)),
-            modules: self.modules,
-        })
-    }
-
-    /// Where this machine has the program.
-    fn program(&self) -> Result<PathBuf, String> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(std::env::split_paths(OF_ROOT));
-        let name = self.command[0];
-        let mut places = folders.map(|folder| folder.join(name));
-        places.find(|place| place.is_file()).ok_or_else(|| {
-            format!("this machine has no {name}, which reads it (Debian: {})", self.package)
-        })
+        let (sha256, job) = (sha256(&bytes), job(&packed));
+        Ok(Tool { kind: self.kind, name, sha256, job, modules: self.modules })
     }
 }
 

@@ -17,6 +17,7 @@ pub mod errno {
     pub const ENOMEM: i32 = 12;
     pub const EBUSY: i32 = 16;
     pub const EEXIST: i32 = 17;
+    pub const ENXIO: i32 = 6;
     pub const ENODEV: i32 = 19;
     pub const EINVAL: i32 = 22;
     pub const ENOSYS: i32 = 38;
@@ -149,6 +150,14 @@ wrapper! {
         what: CStr<'_> => what.address(),
         place: CStr<'_> => place.address(),
         kind: CStr<'_> => kind.address()
+    ) = nr::MOUNT;
+    /// mount(2) with options of the file system's.
+    mount_with(
+        what: CStr<'_> => what.address(),
+        place: CStr<'_> => place.address(),
+        kind: CStr<'_> => kind.address(),
+        flags: usize => flags,
+        options: CStr<'_> => options.address()
     ) = nr::MOUNT;
     /// umount2(2).
     unmount(place: CStr<'_> => place.address(), flags: usize => flags) = nr::UMOUNT2;

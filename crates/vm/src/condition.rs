@@ -2,6 +2,7 @@
 //! `/sys`, a filter of system calls, layers of Landlock, audit rules, control groups. As a user
 //! writes it, as the agent reads it, and what the kernel made of it.
 
+mod disk;
 mod error;
 mod filter;
 mod module;
@@ -20,6 +21,7 @@ use crate::cache::entry::sha256;
 use crate::condition::proof::{Ignored, Proof, ProofState, Read};
 use crate::console::Tail;
 
+pub use disk::Disk;
 pub use error::ConditionError;
 pub use filter::Filter;
 use filter::restraint;
@@ -162,6 +164,7 @@ impl Condition {
     pub(crate) fn words(&self) -> String {
         let word = |setting: &Setting| match setting {
             Setting::Boot(word) => Some(word.clone()),
+            Setting::Disk(disk) => disk.words(),
             _ => None,
         };
         self.settings.iter().filter_map(word).collect::<Vec<_>>().join(" ")
@@ -175,10 +178,9 @@ impl Condition {
         let held = self.settings.iter().filter(|setting| setting.is_written()).count();
         let shown = reads[held..].iter().map(|(path, part)| (SettingKind::Show, &**path, *part));
         let files: Vec<String> = self.modules.iter().map(|it| format!("/{}", it.file())).collect();
-        let files = self.modules.iter().zip(&files);
-        let loads = files.map(|(module, file)| {
-            (SettingKind::Load, &**file, if module.optional { "?" } else { "" })
-        });
+        let parameters: Vec<_> = self.modules.iter().map(|it| self.parameters(it)).collect();
+        let files = files.iter().zip(&parameters);
+        let loads = files.map(|(file, words)| (SettingKind::Load, &**file, &**words));
         let made: Vec<_> = self.settings.iter().map(|it| (it.kind(), it.as_read())).collect();
         let made = made.iter().map(|(kind, (name, value))| (*kind, &**name, &**value));
         let settings = loads.chain(made).chain(shown).map(|(kind, name, value)| {
@@ -186,6 +188,15 @@ impl Condition {
         });
         condition::write(settings, |piece| text.extend(piece));
         text
+    }
+
+    /// What the agent reads of a module beside its file: its parameters, or that it may refuse.
+    fn parameters(&self, module: &Module) -> String {
+        let mut disks = self.settings.iter().filter_map(|setting| match setting {
+            Setting::Disk(disk) => disk.parameters(&module.name),
+            _ => None,
+        });
+        disks.next().unwrap_or(if module.optional { "?" } else { "" }.to_owned())
     }
 
     /// Its files in the guest, by their paths.
@@ -200,6 +211,7 @@ impl Condition {
     fn tools(&self) -> impl Iterator<Item = &Tool> {
         self.settings.iter().filter_map(|setting| match setting {
             Setting::Tool(tool) => Some(tool),
+            Setting::Disk(disk) => disk.maker(),
             _ => None,
         })
     }

@@ -35,7 +35,7 @@ pub use cache::entry::{Entry, EntryKind, Key};
 pub use cache::{Cache, CacheError, Slot, Sought};
 pub use condition::proof::{Proof, ProofState, known_words};
 pub use condition::{
-    Condition, ConditionError, Filter, Module, Setting, Sources, Tool, Unmet, UnmetCause,
+    Condition, ConditionError, Disk, Filter, Module, Setting, Sources, Tool, Unmet, UnmetCause,
     WITHOUT_MEANING, refuse_own,
 };
 pub use error::VmError;

@@ -12,8 +12,10 @@
 //! made, in the order of the settings: of a file that was written, what it holds then.
 //!
 //! Before all settings come the files of the kernel's modules that they need, in the order in which
-//! they are loaded: `load`, the path, and `?` if the module may refuse. A program that sets
-//! something is a file as [`crate::job`] describes it: `tool` and its path.
+//! they are loaded: `load`, the path, and the module's parameters, or `?` if it may refuse. A
+//! program that sets something is a file as [`crate::job`] describes it: `tool` and its path. Of a
+//! disk there are the type of its file system and, unless it is an overlay, its size in MiB, a
+//! space, and the path of the program that makes the file system.
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:
@@ -113,6 +115,8 @@ pub enum SettingKind {
     Bpf,
     /// A probe in a file of the program of `run`.
     Uprobe,
+    /// The file system that the program of `run` begins in.
+    Disk,
     /// What a program of the user's machine sets.
     Tool,
     /// Nothing is set: the file of a module is loaded.
@@ -123,7 +127,7 @@ pub enum SettingKind {
 
 impl SettingKind {
     /// All of them.
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Boot,
         Self::Sysctl,
         Self::Seccomp,
@@ -139,6 +143,7 @@ impl SettingKind {
         Self::Module,
         Self::Bpf,
         Self::Uprobe,
+        Self::Disk,
         Self::Tool,
         Self::Load,
         Self::Show,
@@ -163,6 +168,7 @@ impl SettingKind {
             Self::Ftrace => "ftrace",
             Self::Bpf => "bpf",
             Self::Uprobe => "uprobe",
+            Self::Disk => "disk",
             Self::Module => "module",
             Self::Tool => "tool",
             Self::Load => "load",

@@ -63,11 +63,13 @@ pub(crate) struct GuestArgs {
     /// Landlock, audit:N and nft:N for so many rules that match nothing, netns:veth or netns:bridge
     /// for client and server in two network namespaces, tracepoint:GROUP:EVENT, kprobe:FUNCTION or
     /// ftrace:FUNCTION for what is traced, bpf:TYPE:PLACE for a BPF program that does nothing,
-    /// uprobe:FILE:FUNCTION for a probe in the program of `run`, module:NAME for a module,
-    /// nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o and apparmor:FILE for what their programs
-    /// set. What this kernel does not know is an error. `compare`, `explain` and `run` take two,
-    /// for one kernel: the first is BASE's (docs/guide/settings.md). The subject host takes
-    /// seccomp:, ioports:N, for the I/O ports below N, and perf:GROUP:EVENT (docs/guide/host.md).
+    /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
+    /// disk:btrfs:SIZE and disk:overlay for the file system that this program begins in,
+    /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o and
+    /// apparmor:FILE for what their programs set. What this kernel does not know is an error.
+    /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
+    /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports
+    /// below N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Load a module of the kernel's before, and all that it needs; repeated

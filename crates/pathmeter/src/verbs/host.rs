@@ -283,50 +283,41 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
         }
     }
     for setting in under.condition.settings() {
-        match setting {
-            Setting::Seccomp(of) => condition.filter = Some(of.file()),
-            Setting::Boot(word) => {
-                return Err(refused(&format!("boot:{word}"), "it would have to boot again"));
-            }
-            Setting::Sysctl { name, .. } => {
-                let why = "it would change the whole machine, and not the measured processes alone";
-                return Err(refused(&format!("sysctl:{name}"), why));
-            }
-            Setting::Sysfs { path, .. } => {
-                let why = "it would change the whole machine, and not the measured processes alone";
-                return Err(refused(&format!("sysfs:{path}"), why));
-            }
-            Setting::Audit(_)
-            | Setting::Nft(_)
-            | Setting::Tracepoint(_)
-            | Setting::Kprobe(_)
-            | Setting::Ftrace(_)
-            | Setting::Module(_)
-            | Setting::Tool(_)
-            | Setting::Bpf { .. } => {
-                let why = "it would be the whole machine's, and not the measured processes' alone";
-                return Err(refused(&setting.to_string(), why));
-            }
-            Setting::Uprobe { .. } => {
-                let why = "it is at a function of a program of `run`";
-                return Err(refused(&setting.to_string(), why));
-            }
-            Setting::Landlock(_) => {
-                let why = "layers of Landlock are not taken on live hosts yet";
-                return Err(refused(&setting.to_string(), why));
-            }
-            Setting::Netns(_) => {
-                let why = "no path of a live host goes to another network namespace yet";
-                return Err(refused(&setting.to_string(), why));
-            }
-            Setting::Cgroup { name, .. } => {
-                let why = "a control group is no process's, and one would be left on the machine \
-                           if this command were killed";
-                return Err(refused(&format!("cgroup:{name}"), why));
-            }
-        }
+        take(&mut condition, setting).map_err(|why| refused(&setting.to_string(), why))?;
     }
     Ok(condition)
+}
+
+/// Takes the setting for the measured processes, or says why they alone can't have it.
+fn take(condition: &mut Condition, setting: &Setting) -> Result<(), &'static str> {
+    Err(match setting {
+        Setting::Seccomp(of) => {
+            condition.filter = Some(of.file());
+            return Ok(());
+        }
+        Setting::Boot(_) => "it would have to boot again",
+        Setting::Sysctl { .. } | Setting::Sysfs { .. } => {
+            "it would change the whole machine, and not the measured processes alone"
+        }
+        Setting::Audit(_)
+        | Setting::Nft(_)
+        | Setting::Tracepoint(_)
+        | Setting::Kprobe(_)
+        | Setting::Ftrace(_)
+        | Setting::Module(_)
+        | Setting::Tool(_)
+        | Setting::Bpf { .. } => {
+            "it would be the whole machine's, and not the measured processes' alone"
+        }
+        Setting::Uprobe { .. } => "it is at a function of a program of `run`",
+        Setting::Disk(_) => "a program of `run` begins in it",
+        Setting::Landlock(_) => "layers of Landlock are not taken on live hosts yet",
+        Setting::Netns(_) => "no path of a live host goes to another network namespace yet",
+        Setting::Cgroup { .. } => {
+            "a control group is no process's, and one would be left on the machine if this \
+             command were killed"
+        }
+    })
 }
 
 /// The number of a tracepoint of this machine's kernel.

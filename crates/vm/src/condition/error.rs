@@ -10,9 +10,9 @@ pub enum ConditionError {
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
          netns:veth, netns:bridge, tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, \
-         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, module:NAME, a file for the program that reads it \
-         (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; several are separated by \
-         spaces, and `default` is none"
+         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, module:NAME, a file \
+         for the program that reads it (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; \
+         several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -75,6 +75,12 @@ pub enum ConditionError {
          fexit:FUNCTION, lsm:HOOK, cgroup_skb:ingress, cgroup_skb:egress, or xdp:lo, which is one"
     )]
     Bpf(String),
+    /// It is no file system that is known, or has no size.
+    #[error(
+        "{0}: a disk is written disk:TYPE:SIZE, as in disk:ext4:64M, the type ext4, xfs or btrfs; \
+         or disk:overlay, which has no size of its own"
+    )]
+    Disk(String),
     /// It names no function of a file.
     #[error(
         "{0}: a uprobe is written uprobe:FILE:FUNCTION, the file by its path in the guest, such as \

@@ -5,6 +5,7 @@ use std::fmt;
 
 use pathmeter_wire::condition::{DEPTH, SettingKind};
 
+use crate::condition::disk::Disk;
 use crate::condition::filter::Filter;
 use crate::condition::proof::Question;
 use crate::condition::tool::Tool;
@@ -66,6 +67,8 @@ pub enum Setting {
         /// How many there are.
         programs: u32,
     },
+    /// The file system that the program of `run` begins in.
+    Disk(Disk),
     /// A probe at a function of the program of `run`.
     Uprobe {
         /// The guest's path of the program, or of a library that it uses.
@@ -123,6 +126,7 @@ impl Setting {
             | Self::Module(_)
             | Self::Tool(_)
             | Self::Bpf { .. }
+            | Self::Disk(_)
             | Self::Uprobe { .. } => vec![Question::told(self.to_string())],
             Self::Seccomp(_) => Vec::new(),
         }
@@ -136,6 +140,7 @@ impl Setting {
             Self::Netns(Netns::Veth) => vec!["veth"],
             Self::Netns(Netns::Bridge) => vec!["veth", "bridge"],
             Self::Tool(tool) => tool.modules.to_vec(),
+            Self::Disk(disk) => disk.modules().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -162,6 +167,7 @@ impl Setting {
             Self::Module(_) => SettingKind::Module,
             Self::Tool(_) => SettingKind::Tool,
             Self::Bpf { .. } => SettingKind::Bpf,
+            Self::Disk(_) => SettingKind::Disk,
             Self::Uprobe { .. } => SettingKind::Uprobe,
         }
     }
@@ -189,7 +195,8 @@ impl Setting {
             | (Self::Landlock(_), Self::Landlock(_))
             | (Self::Audit(_), Self::Audit(_))
             | (Self::Nft(_), Self::Nft(_))
-            | (Self::Netns(_), Self::Netns(_)) => true,
+            | (Self::Netns(_), Self::Netns(_))
+            | (Self::Disk(_), Self::Disk(_)) => true,
             (Self::Tracepoint(one), Self::Tracepoint(other))
             | (Self::Kprobe(one), Self::Kprobe(other))
             | (Self::Ftrace(one), Self::Ftrace(other))
@@ -205,6 +212,7 @@ impl Setting {
     pub(super) fn as_read(&self) -> (Cow<'_, str>, String) {
         match self {
             Self::Tool(tool) => (format!("/{}", tool.file()).into(), String::new()),
+            Self::Disk(disk) => (disk.kind().into(), disk.as_read()),
             Self::Boot(word) => (word.into(), String::new()),
             Self::Sysctl { name, value } | Self::Cgroup { name, value } => {
                 (name.into(), value.clone())
@@ -243,6 +251,7 @@ impl fmt::Display for Setting {
             | Self::Ftrace(name)
             | Self::Module(name) => write!(f, "{}:{name}", self.kind().name()),
             Self::Tool(tool) => write!(f, "{}:{}", tool.kind, tool.name),
+            Self::Disk(disk) => write!(f, "disk:{disk}"),
             Self::Uprobe { file, symbol, .. } => write!(f, "uprobe:{file}:{symbol}"),
             Self::Bpf { place, programs: 1 } => write!(f, "bpf:{place}"),
             Self::Bpf { place, programs } => write!(f, "bpf:{place}={programs}"),

@@ -1,5 +1,7 @@
 //! Conditions, read and judged.
 
+use std::sync::Arc;
+
 use super::*;
 use pathmeter_wire::condition::FilterFlags;
 
@@ -181,6 +183,41 @@ fn network_namespaces_are_joined_in_one_of_two_ways() {
 }
 
 #[test]
+fn a_disk_has_a_size_and_a_program_that_makes_its_file_system() {
+    let condition = Condition::parse("disk:ext4:1G", &Programs).unwrap();
+    assert_eq!(condition.to_string(), "disk:ext4:1024M");
+    assert_eq!(condition.words(), "brd.rd_nr=1 brd.rd_size=1048576");
+    let module = |name: &str, optional| {
+        let (name, bytes) = (name.to_owned(), Arc::from(*b"elf"));
+        Module { name, bytes, optional }
+    };
+    let modules = vec![module("crc", true), module("brd", false), module("ext4", false)];
+    let condition = condition.with_modules(modules);
+    let file = condition.file();
+    let values: Vec<_> = condition::read(&file).unwrap().map(|setting| setting.value).collect();
+    let disk = &b"1024 /.tools/mkfs-0123456789ab"[..];
+    assert_eq!(values[..4], [b"?", &b"rd_nr=1 rd_size=1048576"[..], b"", disk]);
+    assert!(condition.files().iter().any(|(name, _)| name == ".tools/mkfs-0123456789ab"));
+    assert!(condition.hashes().contains(" ext4 "));
+}
+
+#[test]
+fn an_overlay_has_no_size_and_what_is_no_disk_is_refused() {
+    let overlay = Condition::parse("disk:overlay", &Programs).unwrap();
+    assert_eq!((overlay.words(), overlay.to_string()), (String::new(), "disk:overlay".to_owned()));
+    assert!(overlay.needs(false).eq(["overlay"]));
+    let sizes = ["", ":", ":64", ":M", ":+1M", ":0M", ":17G", ":99999999G", ":64M:x"];
+    let wrong = sizes.map(|size| format!("disk:ext4{size}"));
+    for text in
+        wrong.iter().map(String::as_str).chain(["disk:", "disk:vfat:64M", "disk:overlay:64M"])
+    {
+        let refused = Condition::parse(text, &Programs);
+        assert_eq!(refused, Err(ConditionError::Disk(text.to_owned())), "{text}");
+    }
+    assert!(Condition::parse("disk:overlay disk:ext4:64M", &Programs).is_err());
+}
+
+#[test]
 fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
     let restraint = |text: &str| parse(text).unwrap().restraint();
     assert_eq!(restraint("landlock:3"), Some(vec![0, 0, 0, 0, 0, 3, 0, 0]));
@@ -321,7 +358,7 @@ fn a_module_is_named_as_the_kernel_names_it_and_its_file_comes_first() {
     assert_ne!(loading, condition.with_modules(vec![module(false)]));
 }
 
-/// Programs for files, and no filters.
+/// Programs for files and for ext4, and no filters.
 struct Programs;
 
 impl Sources for Programs {
@@ -331,10 +368,16 @@ impl Sources for Programs {
 
     fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>> {
         let job = file.as_bytes().into();
-        let sha256 = sha256(&file.as_bytes()[..1]);
+        let sha256 = sha256(file.as_bytes().get(..1).unwrap_or_default());
         let name = file.to_owned();
         let tool = Tool { kind: "tc", name, sha256, job, modules: &["sch_netem"] };
         (kind == "tc").then_some(Ok(tool))
+    }
+
+    fn maker(&self, file_system: &str) -> Option<Result<Tool, ConditionError>> {
+        let (name, modules) = (file_system.to_owned(), &["brd", "ext4"][..]);
+        let (sha256, job) = ("0123456789abcdef".to_owned(), Arc::from(*b"job"));
+        (name == "ext4").then_some(Ok(Tool { kind: "mkfs", name, sha256, job, modules }))
     }
 }
 

@@ -16,9 +16,9 @@ pub(crate) const HASH_DIGITS: usize = 12;
 pub struct Tool {
     /// What stands before the colon of the setting.
     pub kind: &'static str,
-    /// The user's file, as it is shown.
+    /// The user's file, as it is shown; of one that makes a file system, that one's type.
     pub name: String,
-    /// Its SHA-256.
+    /// The SHA-256 of the file, or of the program.
     pub sha256: String,
     /// The program with its files ([`crate::Job`]).
     pub job: Arc<[u8]>,
@@ -51,6 +51,12 @@ pub trait Sources {
     /// # Errors
     /// What is wrong with the file, or that there is no such program.
     fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>>;
+
+    /// The program that makes a file system of this type, if there is one.
+    ///
+    /// # Errors
+    /// The machine lacks the program.
+    fn maker(&self, file_system: &str) -> Option<Result<Tool, ConditionError>>;
 }
 
 /// Filters alone.
@@ -60,6 +66,10 @@ impl<F: Fn(&str) -> Result<Filter, String>> Sources for F {
     }
 
     fn tool(&self, _: &str, _: &str) -> Option<Result<Tool, ConditionError>> {
+        None
+    }
+
+    fn maker(&self, _: &str) -> Option<Result<Tool, ConditionError>> {
         None
     }
 }

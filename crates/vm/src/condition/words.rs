@@ -6,6 +6,7 @@ use pathmeter_wire::condition::{
 };
 
 use crate::arch::OWN_WORDS;
+use crate::condition::disk::Disk;
 use crate::condition::error::ConditionError;
 use crate::condition::setting::{Netns, Setting, parameter};
 use crate::condition::tool::Sources;
@@ -57,6 +58,7 @@ impl Setting {
             }
             SettingKind::Bpf => bpf(rest),
             SettingKind::Uprobe => uprobe(rest),
+            SettingKind::Disk => Disk::parse(rest, sources),
             SettingKind::Module => module(rest)
                 .map(Self::Module)
                 .ok_or_else(|| ConditionError::Module(word.to_owned())),

@@ -1,0 +1,66 @@
+//! The file system that a program begins in. One Debian kernel, with its modules.
+
+use pathmeter_e2e::{Scene, built, debian, path};
+use serde_json::Value;
+
+/// A program in a guest with room for a disk, on a CPU for which nothing is mitigated.
+fn run(scene: &Scene, kernel: &str, under: &str, script: &str) -> pathmeter_e2e::Run {
+    let guest = ["--cpu", "skylake", "--memory", "512", "--perturb", "2", "--json"];
+    let program = ["--file", "/bin/cat", "--under", under, "--", "/bin/sh", "-c", script];
+    scene.run(&[&["run", kernel][..], &guest, &program].concat())
+}
+
+fn output(result: &Value) -> &str {
+    result["execution"]["output"]["stdout"]["text"].as_str().unwrap()
+}
+
+#[test]
+fn each_run_begins_in_a_new_file_system_of_its_own() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    // A run that found the file of the one before would end with 1.
+    let script = "pwd; [ ! -e f ] && echo text > f && cat f && cat /proc/mounts";
+    for (under, mounted) in [
+        ("disk:ext4:16M", "/dev/ram0 /disk ext4 "),
+        ("disk:xfs:64M", "/dev/ram0 /disk xfs "),
+        ("disk:btrfs:128M", "/dev/ram0 /disk btrfs "),
+    ] {
+        let result = run(&scene, &cloud, under, script).json();
+        let proof = &result["configuration"]["proofs"][0];
+        assert_eq!(proof["state"], "proved", "{proof}");
+        assert!(proof["shown"].as_str().unwrap().contains(mounted), "{proof}");
+        let text = output(&result);
+        assert!(text.starts_with("/disk\ntext\n") && text.contains(mounted), "{under}: {text}");
+    }
+}
+
+#[test]
+fn a_file_costs_more_on_a_disk_or_an_overlay_than_in_memory() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let opened = |under: &str| {
+        let result = run(&scene, &cloud, under, "echo text > f; cat /proc/mounts").json();
+        let text = output(&result).to_owned();
+        (path(&result, "openat")["samples"][0].as_u64().unwrap(), text)
+    };
+    let (memory, _) = opened("default");
+    let (disk, _) = opened("disk:ext4:16M");
+    let (overlay, mounts) = opened("disk:overlay");
+    assert!(memory < disk && memory < overlay, "{memory}, {disk} and {overlay}");
+    assert!(mounts.lines().any(|line| line.starts_with("overlay / overlay ")), "{mounts}");
+}
+
+#[test]
+fn a_disk_that_can_not_be_had_is_named() {
+    let (scene, cloud, small) = (Scene::warm(), debian("cloud"), built("base"));
+    let refused = |kernel: &str, under: &str, why: &str| {
+        run(&scene, kernel, under, "true").assert_unmeasured(&[&format!("{under}: {why}")]);
+    };
+    refused(&cloud, "disk:btrfs:16M", "mkfs.btrfs ends with 1: ");
+    refused(&cloud, "disk:ext4:2048M", "it takes 2048 MiB of the guest's memory, of which ");
+    refused(
+        &small,
+        "disk:ext4:16M",
+        "this kernel has no RAM disk: the module brd is in its package",
+    );
+    let of_paths = ["measure", &cloud, "--under", "disk:overlay"];
+    scene.run(&of_paths).assert_unmeasured(&["disk:overlay: only a program of yours can have it"]);
+}
