@@ -68,14 +68,23 @@ fn limit_mounted(file: &[u8], value: &[u8], depth: u32) -> Result<Held, Refusal>
         errno::ENOENT => unknown("a control group of this kernel has no such file"),
         error => not_taken(error),
     })?;
-    let held = holds(&path, |held| {
-        // Of two numbers the second has a default.
-        let mut both = words(value).zip(words(held));
-        let all = words(held).count() >= words(value).count();
-        all && both.all(|(asked, held)| amount(asked) == amount(held))
-    })?;
+    let held = holds(&path, |held| has(held, value))?;
     move_in(depth)?;
     Ok(held)
+}
+
+/// Whether a file that reads so has the value.
+fn has(held: &[u8], value: &[u8]) -> bool {
+    if value.contains(&b'=') {
+        // Of a device the file has all numbers by their names (`io.max`), in a line.
+        let has = |line: &[u8], asked| words(line).any(|held| held == asked);
+        let mut lines = held.split(|byte| *byte == b'\n');
+        return lines.any(|line| words(value).all(|asked| has(line, asked)));
+    }
+    // Of two numbers the second has a default.
+    let mut both = words(value).zip(words(held));
+    let all = words(held).count() >= words(value).count();
+    all && both.all(|(asked, held)| amount(asked) == amount(held))
 }
 
 /// Makes the groups, with all controllers in each, and shows where this process is then.
@@ -173,6 +182,15 @@ fn amount(word: &[u8]) -> Result<u64, &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_has_a_value_by_its_place_or_by_its_names() {
+        assert!(has(b"67108864\n", b"64M") && has(b"50000 100000\n", b"50000"));
+        assert!(!has(b"max 100000\n", b"50000") && !has(b"\n", b"1"));
+        let held = b"8:0 rbps=max wbps=9\n1:0 rbps=max wbps=1048576 riops=max wiops=max\n";
+        assert!(has(held, b"1:0 wbps=1048576") && has(held, b"1:0 wbps=1048576 riops=max"));
+        assert!(!has(held, b"8:0 wbps=1048576") && !has(held, b"1:0 wbps=104857"));
+    }
 
     #[test]
     fn groups_are_each_in_the_one_before() {

@@ -20,7 +20,7 @@ use crate::{
     audit, bpf, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
-    landlock, module, netns, nft,
+    landlock, layers, module, netns, nft,
     path::Path,
     port::Port,
     refusal::{Refusal, not_taken, refused, unknown},
@@ -187,9 +187,9 @@ fn try_filter() -> Result<(), Refusal> {
 }
 
 /// Whether a process can restrict itself by so many layers of Landlock; what shows it.
-fn try_layers(layers: u8) -> Result<Held, Refusal> {
-    tried(|| landlock::restrict(layers))?.map_err(landlock::refusal)?;
-    landlock::shown(layers)
+fn try_layers(count: u8) -> Result<Held, Refusal> {
+    tried(|| landlock::restrict(count))?.map_err(layers::refusal)?;
+    layers::shown(count)
 }
 
 /// What becomes of a process that does this to itself, and exits: the error number, if that fails.

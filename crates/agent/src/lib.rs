@@ -34,6 +34,7 @@ mod file;
 mod filter;
 mod guest;
 mod landlock;
+mod layers;
 mod module;
 mod netlink;
 mod netns;

@@ -11,9 +11,10 @@ const PORTS: u32 = 1 << 16;
 pub struct Condition {
     /// What the user called it.
     pub name: String,
-    /// A filter of system calls: eight bytes of flags, as an agent's file has them, then
-    /// instructions of classic BPF, as the kernel takes them.
-    pub filter: Option<Vec<u8>>,
+    /// What processes restrain themselves by, as an agent's file has it: eight bytes with the
+    /// filter's flags and the number of Landlock's layers, then the filter of system calls, as
+    /// instructions of classic BPF.
+    pub restraint: Option<Vec<u8>>,
     /// Processes may use the I/O ports below this one; 0 is none.
     pub ports: u32,
     /// The number in tracefs of a tracepoint that is counted in each process; 0 is none.

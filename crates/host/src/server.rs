@@ -100,7 +100,7 @@ pub(crate) struct Server {
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
     /// What the server has inherited, by its number.
-    filter: Option<File>,
+    restraint: Option<File>,
     ports: u32,
     tracepoint: u64,
     ground: Ground,
@@ -113,7 +113,7 @@ impl Server {
     /// If it can't be started or prepared.
     pub(crate) fn start(cpu: u32, condition: &Condition) -> Result<Self, ServerError> {
         let file = memory_file(TIMING)?;
-        let filter = condition.filter.as_deref().map(memory_file).transpose()?;
+        let restraint = condition.restraint.as_deref().map(memory_file).transpose()?;
         let number = file.as_raw_fd();
         let mut child = Command::new(format!("/proc/self/fd/{number}"))
             .args(["serve", &format!("{cpu},{number}")])
@@ -126,7 +126,7 @@ impl Server {
         let ground = Ground::default();
         let answers = BufReader::new(answers);
         let &Condition { ports, tracepoint, .. } = condition;
-        let mut server = Self { child, requests, answers, filter, ports, tracepoint, ground };
+        let mut server = Self { child, requests, answers, restraint, ports, tracepoint, ground };
         server.ground = server.prepared()?;
         Ok(server)
     }
@@ -192,10 +192,10 @@ impl Server {
         let Request { path, calls, batches, sides, seed, delays, environment } = request;
         let windows = batches * sides;
         let [first, second, third] = delays;
-        let filter = self.filter.as_ref().map_or(0, AsRawFd::as_raw_fd);
+        let restraint = self.restraint.as_ref().map_or(0, AsRawFd::as_raw_fd);
         let Self { ports, tracepoint, .. } = self;
         format!(
-            "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{filter},{ports},\
+            "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{restraint},{ports},\
              {tracepoint},{environment}\n"
         )
     }

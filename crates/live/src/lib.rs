@@ -31,10 +31,11 @@ mod event;
 mod execution;
 #[cfg(any(test, feature = "batch"))]
 mod failure;
-mod filter;
 #[cfg(any(test, feature = "batch"))]
 mod given;
 mod ground;
+#[path = "../../agent/src/landlock.rs"]
+mod landlock;
 mod left_out;
 mod line;
 #[cfg(any(test, feature = "batch"))]
@@ -44,10 +45,7 @@ mod paths;
 #[cfg(any(test, feature = "batch"))]
 #[path = "arch/x86_64/ports.rs"]
 mod ports;
-/// What a probe's process is restrained by: here by a filter alone.
-mod restraint {
-    pub(crate) use crate::filter::Filter as Restraint;
-}
+mod restraint;
 #[path = "../../agent/src/shared.rs"]
 mod shared;
 #[cfg(any(test, feature = "batch"))]

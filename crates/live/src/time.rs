@@ -31,11 +31,11 @@ use pathmeter_probes::{
 use crate::{
     execution::Execution,
     failure::prove,
-    filter::Filter,
     given,
     ground::{self, Refused, at},
     line::Line,
     paths, ports,
+    restraint::Restraint,
     shared::SharedReport,
     tracepoint::Tracepoint,
 };
@@ -128,7 +128,7 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     const FEW: usize = 100;
     let _ = sys::alarm(WHOLE_LIMIT);
     given::keep(read(given).ok_or(Refused::ARGUMENTS)?);
-    let [index, calls, windows, sides, seed, delays @ .., filter, end, number, _pad] =
+    let [index, calls, windows, sides, seed, delays @ .., restraint, end, number, _pad] =
         read::<12>(numbers).ok_or(Refused::ARGUMENTS)?;
     let (index, sides) = (index as usize, sides as usize);
     let windows = (windows as usize).clamp(1, MAX_SAMPLES);
@@ -142,9 +142,12 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     let tracepoint = (number > 0)
         .then(|| Tracepoint::open(number).map_err(at("perf_event_open")))
         .transpose()?;
-    let filter = (filter > 0).then(|| Filter::read(filter as usize).map_err(at("filter")));
-    let mut shared = SharedReport::new(filter.transpose()?, seed)
-        .map_err(|_| Refused { step: "mmap", error: 0 })?;
+    let restraint = (restraint > 0)
+        .then(|| Restraint::read(restraint as usize).map_err(at("restraint")))
+        .transpose()?;
+    restraint.map_or(Ok(()), possible)?;
+    let mut shared =
+        SharedReport::new(restraint, seed).map_err(|_| Refused { step: "mmap", error: 0 })?;
     // A rehearsal: it maps the program's pages and those of the report, since the two share their
     // memory; what a few windows report is in the first of them.
     let _ = shared.run((index, bound), if windows > FEW { windows as u32 } else { 1 }, LIMIT);
@@ -156,6 +159,18 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     }
     write(&came, sides);
     Ok(())
+}
+
+/// Whether a process can restrain itself so.
+fn possible(restraint: Restraint) -> Result<(), Refused> {
+    let install =
+        || restraint.install().err().map_or(0, |error| usize::try_from(error).unwrap_or(1));
+    match task::in_child(install).map_err(at("fork"))? {
+        (_, Ended::Exit(error)) if error > 0 => {
+            Err(Refused { step: "restraint", error: error.cast_signed() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes what came of a path, side by side.

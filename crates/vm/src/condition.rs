@@ -283,7 +283,7 @@ impl Condition {
     }
 
     /// The file of what measured processes restrain themselves by.
-    fn restraint(&self) -> Option<Vec<u8>> {
+    pub fn restraint(&self) -> Option<Vec<u8>> {
         let filter = self.settings.iter().find_map(|setting| match setting {
             Setting::Seccomp(filter) => Some(filter),
             _ => None,

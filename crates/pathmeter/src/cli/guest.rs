@@ -68,8 +68,8 @@ pub(crate) struct GuestArgs {
     /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o and
     /// apparmor:FILE for what their programs set. What this kernel does not know is an error.
     /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
-    /// (docs/guide/settings.md). The subject host takes seccomp:, ioports:N, for the I/O ports
-    /// below N, and perf:GROUP:EVENT (docs/guide/host.md).
+    /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, ioports:N, for the
+    /// I/O ports below N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Load a module of the kernel's before, and all that it needs; repeated

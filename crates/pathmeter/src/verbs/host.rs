@@ -273,7 +273,8 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
     if under.cpu.is_some() {
         return Err(refused("cpu:", "it has the CPU that it has"));
     }
-    let mut condition = Condition { name: under.name(), ..Condition::default() };
+    let (name, restraint) = (under.name(), under.condition.restraint());
+    let mut condition = Condition { name, restraint, ..Condition::default() };
     for setting in &under.live {
         match setting {
             Live::Ports(end) => condition.ports = *end,
@@ -282,19 +283,17 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
             }
         }
     }
-    for setting in under.condition.settings() {
-        take(&mut condition, setting).map_err(|why| refused(&setting.to_string(), why))?;
+    let mut settings = under.condition.settings().iter();
+    match settings.find_map(|setting| Some((setting, why_not(setting)?))) {
+        Some((setting, why)) => Err(refused(&setting.to_string(), why)),
+        None => Ok(condition),
     }
-    Ok(condition)
 }
 
-/// Takes the setting for the measured processes, or says why they alone can't have it.
-fn take(condition: &mut Condition, setting: &Setting) -> Result<(), &'static str> {
-    Err(match setting {
-        Setting::Seccomp(of) => {
-            condition.filter = Some(of.file());
-            return Ok(());
-        }
+/// Why measured processes alone can't have the setting, if they can't.
+fn why_not(setting: &Setting) -> Option<&'static str> {
+    Some(match setting {
+        Setting::Seccomp(_) | Setting::Landlock(_) => return None,
         Setting::Boot(_) => "it would have to boot again",
         Setting::Sysctl { .. } | Setting::Sysfs { .. } => {
             "it would change the whole machine, and not the measured processes alone"
@@ -311,7 +310,6 @@ fn take(condition: &mut Condition, setting: &Setting) -> Result<(), &'static str
         }
         Setting::Uprobe { .. } => "it is at a function of a program of `run`",
         Setting::Disk(_) => "a program of `run` begins in it",
-        Setting::Landlock(_) => "layers of Landlock are not taken on live hosts yet",
         Setting::Netns(_) => "no path of a live host goes to another network namespace yet",
         Setting::Cgroup { .. } => {
             "a control group is no process's, and one would be left on the machine if this \

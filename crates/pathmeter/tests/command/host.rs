@@ -35,6 +35,18 @@ fn two_conditions_are_compared_in_one_session() {
     assert!(ran.stdout.contains("new: seccomp:docker"), "{}", ran.stdout);
 }
 
+/// On a kernel without Landlock no path has times, and each says why.
+#[test]
+fn processes_of_a_live_host_restrict_themselves_by_layers() {
+    let scene = Scene::new();
+    let under = "landlock:2 seccomp:docker";
+    let pair = ["compare", "host", "--under", "default", "--under", under];
+    let ran = scene.run(&[&pair[..], &QUICK].concat());
+    let told = format!("{}{}", ran.stdout, ran.stderr);
+    let is_compared = ran.code == Some(0) && told.contains(&format!("new: {under}"));
+    assert!(is_compared || told.contains("restraint"), "{told}");
+}
+
 #[test]
 fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
     let scene = Scene::new();

@@ -1,25 +1,29 @@
-//! A filter of system calls, which a probe's process installs: that of a condition on a live host.
+//! What a probe's process restrains itself by, as a condition on a live host has it: layers of
+//! Landlock, and a filter of system calls.
 
 use pathmeter_probes::sys::{self, flag, nr};
+
+use crate::landlock;
 
 /// Most instructions of a filter; Linux takes no more (`BPF_MAXINSNS`).
 const MOST: usize = 4096;
 /// Bytes of an instruction.
 const INSTRUCTION: usize = 8;
 /// Bytes before the instructions, as the agent's file has them (`wire`'s `Restraint`): the flags,
-/// then whether a kernel that does not know these takes the filter without.
+/// then whether a kernel that does not know these takes the filter without, then the layers.
 const HEADER: usize = 8;
 
-/// A filter, in memory that stays.
+/// Layers, and a filter in memory that stays.
 #[derive(Clone, Copy)]
-pub(crate) struct Filter {
+pub(crate) struct Restraint {
+    layers: u8,
     flags: u32,
     may_lack: bool,
     instructions: usize,
     count: u16,
 }
 
-impl Filter {
+impl Restraint {
     /// Reads it from the file that is open by this number, from its beginning.
     pub(crate) fn read(file: usize) -> Result<Self, i32> {
         const SPACE: usize = HEADER + MOST * INSTRUCTION;
@@ -28,8 +32,9 @@ impl Filter {
         // knows.
         let length = unsafe { sys::checked(nr::PREAD64, [file, place, SPACE, 0, 0, 0]) }?;
         // SAFETY: the header lies in the mapping, which is zeroed where nothing was read.
-        let [a, b, c, d, may_lack, ..] = unsafe { *(place as *const [u8; HEADER]) };
+        let [a, b, c, d, may_lack, layers, ..] = unsafe { *(place as *const [u8; HEADER]) };
         Ok(Self {
+            layers,
             flags: u32::from_le_bytes([a, b, c, d]),
             may_lack: may_lack != 0,
             instructions: place + HEADER,
@@ -37,10 +42,20 @@ impl Filter {
         })
     }
 
-    /// Filters the calls of this process from now on, and those of its children. Who may not is
-    /// permitted to by giving up new privileges (seccomp(2)).
+    /// Restrains this process from now on, and its children: by Landlock first, whose calls a
+    /// filter may refuse. Who may not is permitted to by giving up new privileges (seccomp(2),
+    /// landlock(7)).
     pub(crate) fn install(self) -> Result<(), i32> {
         const PR_SET_NO_NEW_PRIVS: usize = 38;
+        sys::prctl(PR_SET_NO_NEW_PRIVS, 1)?;
+        if self.layers > 0 {
+            landlock::restrict(self.layers)?;
+        }
+        if self.count > 0 { self.filter() } else { Ok(()) }
+    }
+
+    /// Filters the calls of this process.
+    fn filter(self) -> Result<(), i32> {
         const SECCOMP_SET_MODE_FILTER: usize = 1;
         /// `struct sock_fprog`.
         #[repr(C)]
@@ -49,7 +64,6 @@ impl Filter {
             instructions: usize,
         }
         let program = Program { count: self.count, instructions: self.instructions };
-        sys::prctl(PR_SET_NO_NEW_PRIVS, 1)?;
         let install = |flags| {
             let args = [SECCOMP_SET_MODE_FILTER, flags, &raw const program as usize, 0, 0, 0];
             // SAFETY: the kernel reads one `struct sock_fprog` and as many instructions as it says,
