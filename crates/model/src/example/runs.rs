@@ -6,7 +6,7 @@ use pathmeter_trace::{Event, RowKind};
 
 use crate::{
     Configuration, Ended, Execution, Measurement, Output, PathResult, Program, ProgramRow,
-    ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, program_rows,
+    ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, process_results, program_rows,
 };
 
 /// The runs of a program to vary, of which a result is made last.
@@ -67,6 +67,7 @@ impl ProgramExample {
             ended: self.ended,
             output: self.output.clone(),
             runs: self.runs.iter().map(|run| run.clock).collect(),
+            processes: process_results(&self.runs, &self.events),
         };
         Measurement {
             schema: ResultSchema::V1,
@@ -94,5 +95,5 @@ pub fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramR
 #[must_use]
 pub fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
     let steps: u64 = rows.iter().map(|row| row.steps).sum();
-    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows }
+    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows, processes: Vec::new() }
 }

@@ -26,6 +26,7 @@ Examples:
   pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
+  pathmeter run old.deb new.deb --only-process redis-server -- sh redis.sh
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
   pathmeter run bzImage --file /bin/ls --file /usr/bin/wc -- sh -c 'ls -R / | wc -l'
@@ -122,6 +123,11 @@ pub(crate) struct RunArgs {
     /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
+    /// Show and judge the rows of one of the program's processes: its place in the tree of
+    /// processes, such as `sh/redis-server`, the name of its program, or a pattern; several are
+    /// added up
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) only_process: Option<String>,
     /// Count each function of the kernel as well: of two kernels, those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,

@@ -19,6 +19,7 @@ use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::packed_program::{PackedProgram, memory_for};
+use pathmeter_measure::process_choice::of_process;
 use pathmeter_measure::program_point_windows::refuse_twice;
 use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::selection::Selection;
@@ -37,9 +38,11 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     refuse_sides(args, pair.is_some(), budget.as_ref())?;
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
+    refuse_of_process(args)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
     let formats = formats(args, &inputs, screen)?;
-    let results = results(args, subjects, screen)?;
+    let whole = results(args, subjects, screen)?;
+    let results = only_process(args.only_process.as_deref(), &whole)?;
     let names = results.iter().flat_map(|result| &result.paths).map(|path| &*path.path);
     let selection = Selection::of_rows(&args.rows.only.only, &names.collect::<Vec<_>>())?;
     let check = args.check.as_ref();
@@ -53,7 +56,8 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     match <[Measurement; 1]>::try_from(results) {
         Ok([result]) => {
             let (places, rows) = (&formats.places, args.rows.rows());
-            let (gate, delivered) = judge.alone(&result, places, rows, screen)?;
+            let whole = whole.first().unwrap_or(&result);
+            let (gate, delivered) = judge.alone(&result, whole, places, rows, screen)?;
             judge.exit(&gate, delivered, screen)
         }
         Err(results) => {
@@ -67,6 +71,33 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             }
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
+    }
+}
+
+/// The results with the rows of one process, if the user named one.
+fn only_process(name: Option<&str>, results: &[Measurement]) -> Result<Vec<Measurement>, Failure> {
+    let Some(name) = name else { return Ok(results.to_vec()) };
+    Failure::gather(results.iter().map(|result| of_process(result, name)))
+}
+
+/// Refuses what is known of the whole program only where one process is asked for.
+fn refuse_of_process(args: &RunArgs) -> Result<(), Failure> {
+    if args.only_process.is_none() {
+        return Ok(());
+    }
+    let regions_only = args.check.as_ref().is_some_and(|check| check.regions_only);
+    let whole = [
+        (args.explain, "--explain"),
+        (!args.window.is_empty(), "--window"),
+        (!args.region_function.is_empty(), "--region-function"),
+        (regions_only, "--check=regions"),
+    ];
+    match whole.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::Usage {
+            message: format!("{option} is of the whole program, and --only-process of one process"),
+            help: "leave out one of the two".to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 
