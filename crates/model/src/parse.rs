@@ -61,6 +61,7 @@ pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
 /// Any [`ParseError`] but those of reading.
 pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
     bounded("paths", comparison.paths.len(), MAX_PATHS)?;
+    bounded("processes", comparison.processes.len(), MAX_PATHS)?;
     let mut seen = HashSet::new();
     for path in &comparison.paths {
         bounded("a path's name, in bytes", path.path.len(), MAX_NAME_BYTES)?;

@@ -1,5 +1,6 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
+mod compared_processes;
 mod comparison;
 mod processes;
 mod unseen;

@@ -54,8 +54,8 @@ impl Judge<'_> {
     }
 
     /// Judges one result by the largest values that a budget states, and puts it out: beside itself
-    /// nothing is more than before. Of a program the document has all rows of the `whole` result, which
-    /// add up.
+    /// nothing is more than before. Of a program the document has all rows of the `whole`
+    /// result, which add up.
     pub(crate) fn alone(
         &self,
         result: &Measurement,

@@ -11,6 +11,7 @@ use pathmeter_model::{
 
 use pathmeter_trace::MeasuredWith;
 
+use super::compared_processes::compared_processes;
 use super::unseen::unseen;
 use super::{
     ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process,
@@ -111,6 +112,7 @@ pub(crate) fn program_comparison_table(
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
+        compared_processes(comparison, rows, style),
         legend(&parted, rows, style),
         functions(&parted, rows, style),
         regions(&parted.regions, style),

@@ -3,7 +3,7 @@
 use pathmeter_model::{Calls, Measurement, ProcessResult, RowCosts, RowKind};
 
 use super::{HOW_TO_UNFOLD, calls, number};
-use crate::number::{grouped, plural, share};
+use crate::number::{grouped, share};
 use crate::rows::Rows;
 use crate::style::Style;
 use crate::table::{Align, Cell, Table};
@@ -35,7 +35,7 @@ pub(super) fn processes(result: &Measurement, shown: Rows, style: Style) -> Stri
     table.row(cells(words, &own, &own, marked));
     let more = match more {
         0 => String::new(),
-        more => style.quiet(&format!("{}: {HOW_TO_UNFOLD}", plural(more, "more process"))),
+        more => style.quiet(&format!("{more} more of smaller cost: {HOW_TO_UNFOLD}")),
     };
     "\n".to_owned() + &table.render(style) + &more + &style.quiet(WHAT_ELSE)
 }

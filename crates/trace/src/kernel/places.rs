@@ -100,8 +100,8 @@ mod letter {
 const ELSEWHERE: u64 = 0x100;
 
 /// Copies what the architecture keeps of a task, and stores where the copy's stack is: Linux
-/// `arch/x86/kernel/process.c`, from 5.9 on.
-const TASK_COPY: &str = "copy_thread";
+/// `arch/x86/kernel/process.c`, in new kernels and in older ones.
+const TASK_COPIES: [&str; 2] = ["copy_thread", "copy_thread_tls"];
 /// Called when a program has replaced another and has given the task its name: Linux `fs/exec.c`.
 const NEW_PROGRAM: &str = "setup_new_exec";
 
@@ -306,7 +306,12 @@ impl Finder<'_> {
     /// Where processes are started and execute programs. A kernel that lacks such a function, as it
     /// may if a compiler has made it part of another, has no rows of processes.
     fn processes(&mut self) {
-        let functions = [(TASK_COPY, letter::TASK_COPY), (NEW_PROGRAM, letter::NEW_PROGRAM)];
+        let [copy, older] = TASK_COPIES;
+        let functions = [
+            (copy, letter::TASK_COPY),
+            (older, letter::TASK_COPY),
+            (NEW_PROGRAM, letter::NEW_PROGRAM),
+        ];
         for (function, letter) in functions {
             if let Some(address) = self.code.first(function) {
                 self.add(address, letter, 0);
