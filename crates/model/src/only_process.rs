@@ -33,7 +33,7 @@ impl Measurement {
             [one] => one.rows.clone(),
             several => added(several),
         };
-        Self { configuration, execution, paths, ..self.clone() }
+        Self { configuration, paths, execution, ..self.clone() }
     }
 }
 

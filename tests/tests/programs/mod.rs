@@ -12,6 +12,7 @@ mod processes;
 mod regions;
 mod repeats;
 mod sums;
+mod versions;
 mod windows;
 
 use std::path::{Path, PathBuf};

@@ -8,9 +8,12 @@ use super::{RUNS, assert_adds_up, assert_adds_up_in, calls_of, measured, program
 
 /// Of each process how often it asked for its parent's number, in each run.
 fn asked(result: &Value) -> Vec<(&str, Vec<u64>)> {
-    let processes = result["execution"]["processes"].as_array().unwrap().iter();
-    let of = |process: &Value| calls_of(&process["rows"], "syscall", "getppid");
-    processes.map(|process| (process["process"].as_str().unwrap(), of(process))).collect()
+    let of = |process: &'_ Value| calls_of(&process["rows"], "syscall", "getppid");
+    let mut asked = Vec::new();
+    for process in result["execution"]["processes"].as_array().unwrap() {
+        asked.push((process["process"].as_str().unwrap(), of(process)));
+    }
+    asked
 }
 
 /// tests/programs/family.c, under the names of the programs that it executes.
