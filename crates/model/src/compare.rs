@@ -58,8 +58,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
 
 /// Compares all own work of the processes of two programs; none if one of them has none.
 fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Vec<PathComparison> {
-    let sides = processes::as_rows(base).zip(processes::as_rows(new));
-    let Some((base, new)) = sides else { return Vec::new() };
+    let Some([base, new]) = processes::as_rows(base, new) else { return Vec::new() };
     let [base, new] = work::sides(&base, &new);
     compared(&base, &new, rules).into_iter().map(|row| row.comparison).collect()
 }

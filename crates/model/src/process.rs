@@ -50,9 +50,10 @@ impl ProcessResult {
 }
 
 /// The processes of these runs, in the order in which the runs have them; none if no run has more
-/// than one. Of each row the events `counted` were counted.
+/// than one, or if some run does not tell them apart. Of each row the events `counted` were counted.
 pub fn process_results(runs: &[ProgramRun], counted: &[Event]) -> Vec<ProcessResult> {
-    if runs.iter().all(|run| run.processes.len() < 2) {
+    let is_apart = runs.iter().all(|run| !run.processes.is_empty());
+    if !is_apart || runs.iter().all(|run| run.processes.len() == 1) {
         return Vec::new();
     }
     let mut names: Vec<&str> = Vec::new();
@@ -78,4 +79,35 @@ fn process_result(name: &str, runs: &[ProgramRun], counted: &[Event]) -> Process
     let own: Vec<Counts> = alone.iter().map(|run| total(run, RowKind::OwnWork)).collect();
     rows.push(row(OWN_WORK, RowKind::OwnWork, &own, counted));
     ProcessResult { process: name.to_owned(), threads, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::runs::{of_processes, row as work, run};
+
+    #[test]
+    fn processes_are_results_if_there_are_several_and_every_run_tells_them_apart() {
+        let run = || run(0, vec![work(RowKind::User, "", 1, 5), work(RowKind::Syscall, "a", 1, 7)]);
+        let names = |runs: &[ProgramRun]| -> Vec<String> {
+            process_results(runs, &[]).into_iter().map(|process| process.process).collect()
+        };
+        let (one, two) = (of_processes(run(), &["sh"]), of_processes(run(), &["sh", "sh/a"]));
+        assert_eq!(names(&[two.clone(), one.clone()]), ["sh", "sh/a"]);
+        assert_eq!(names(&[one.clone(), one]), [""; 0]);
+        assert_eq!(names(&[two, run()]), [""; 0]);
+    }
+
+    #[test]
+    fn a_process_is_of_a_program_whatever_its_number() {
+        let program = |process: &str| {
+            let process = process.to_owned();
+            ProcessResult { process, threads: vec![], rows: vec![] }.program().to_owned()
+        };
+        for (process, name) in
+            [("sh", "sh"), ("sh/a[2]", "a"), ("sh[2]/[", "["), ("a[x]", "a[x]"), ("[2]", "[2]")]
+        {
+            assert_eq!(program(process), name);
+        }
+    }
 }

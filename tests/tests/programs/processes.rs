@@ -102,8 +102,11 @@ fn one_process_is_shown_and_judged_alone() {
     let files = ["alpha", "beta", "gamma", "delta"].map(|name| format!("{family}:/bin/{name}"));
     let files: Vec<&str> = files.iter().flat_map(|file| ["--file", file]).collect();
     let files = [&files[..], &["--perturb", "5"]].concat();
+    let measured = |sides: &[&str], options: &[&str]| {
+        scene.run(&[&["run"], sides, &files, options, &["--", &family]].concat())
+    };
     let (base, new) = (built("base"), built("lock"));
-    run(&scene, &[&base], &[&files[..], &["-o", "base.json"]].concat(), &[&family]).succeeded();
+    measured(&[&base], &["-o", "base.json"]).succeeded();
     // All processes of the program, added up; the document has all rows all the same.
     let only = ["--only-process", "alpha", "--json"];
     let result = scene.run(&[&["run", "base.json"], &only[..]].concat()).json();
@@ -114,7 +117,7 @@ fn one_process_is_shown_and_judged_alone() {
     assert!(table.contains("process  alpha\n") && !table.contains("softirqs"), "{table}");
     // A locked instruction more in each system call.
     let gate = ["--only-process", "family/beta", "--check", "--json"];
-    let judged = run(&scene, &["base.json", &new], &[&files[..], &gate].concat(), &[&family]);
+    let judged = measured(&["base.json", &new], &gate);
     assert_eq!(judged.code, 1, "{}", judged.stderr);
     let document: Value = serde_json::from_str(&judged.stdout).unwrap();
     assert_eq!(document["program"]["process"], "family/beta");

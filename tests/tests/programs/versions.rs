@@ -78,7 +78,6 @@ fn what_is_no_comparison_of_two_programs_on_one_kernel_is_refused() {
     refused_with(&["--perturb", "2"], "by 2 later runs");
     refused(&[&base, "--against", "'", "--", &faults], "a quote has no end");
     refused(&[&base, "--against", &faults], "no program is named");
-    refused(&[&base, "--against", "./absent-program", "--", &faults], "absent-program");
     run(&scene, &[&base], &["-o", "one.json"], &[&faults]).succeeded();
     refused(&["one.json", "--against", &faults, "--", &faults], "does not hold a kernel");
 }
