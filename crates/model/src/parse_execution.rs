@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use pathmeter_trace::{Event, RowKind};
 
 use crate::bounds::{bounded, quoted};
-use crate::measurement::REGION_PREFIX;
+use crate::path_result::REGION_PREFIX;
 use crate::row_name::row_name;
 use crate::work::Counts;
 use crate::{Execution, MAX_SAMPLE, Measurement, Output, ParseError, PathResult, RunClock, Work};
