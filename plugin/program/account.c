@@ -11,21 +11,9 @@
 #include "common/linkage.h"
 #include "program/cells.h"
 #include "program/classes.h"
+#include "program/processes.h"
 #include "program/task.h"
 #include "program/windows.h"
-
-static void add(struct counts *to, const struct counts *more)
-{
-	to->steps += more->steps;
-	to->surplus += more->surplus;
-	to->string_bytes += more->string_bytes;
-	to->lines += more->lines;
-	to->pages += more->pages;
-	to->checks += more->checks;
-	to->faults += more->faults;
-	for (size_t i = 0; i < classes.count; i++)
-		to->events[i] += more->events[i];
-}
 
 /* Adds what was executed between two readings; events are counted as they come. */
 static void add_reading(struct counts *to, const struct reading *more)
@@ -53,25 +41,42 @@ static void take(struct counts *from, const struct counts *less)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static void enter_row(enum row_kind kind, uint32_t id, uint64_t calls, const struct counts *counts)
+static void enter_row(const struct row *more)
 {
-	size_t at = (kind * 2654435761u + id * 40503u) % MOST_ROWS;
+	size_t at = (more->kind * 2654435761u + more->id * 40503u) % MOST_ROWS;
+
+	while (account.rows[at].used &&
+	       (account.rows[at].kind != more->kind || account.rows[at].id != more->id))
+		at = (at + 1) % MOST_ROWS;
+	if (account.rows[at].used) {
+		add_to_row(&account.rows[at], more);
+	} else if (account.row_count == MOST_ROWS - 1) {
+		lose(TOO_MANY_ROWS);
+	} else {
+		account.row_count++;
+		account.rows[at] = *more;
+	}
+}
+
+/* Whether a program itself causes this work: then it is its process's. */
+static bool is_own_work(enum row_kind kind)
+{
+	return kind < INTERRUPT || kind == NEW_TASK;
+}
+
+/* What a task did goes to its row, and to that of its process. */
+static void enter_work(const struct task *task, enum row_kind kind, uint32_t id, uint64_t calls,
+		       const struct counts *counts)
+{
+	const struct row more = {
+		.used = true, .kind = kind, .id = id, .calls = calls, .counts = *counts,
+	};
 
 	if (!calls && !counts->steps && !counts->faults)
 		return;
-	while (account.rows[at].used &&
-	       (account.rows[at].kind != kind || account.rows[at].id != id))
-		at = (at + 1) % MOST_ROWS;
-	if (!account.rows[at].used) {
-		if (account.row_count == MOST_ROWS - 1) {
-			lose(TOO_MANY_ROWS);
-			return;
-		}
-		account.row_count++;
-		account.rows[at] = (struct row){ .used = true, .kind = kind, .id = id };
-	}
-	account.rows[at].calls += calls;
-	add(&account.rows[at].counts, counts);
+	enter_row(&more);
+	if (is_own_work(kind))
+		enter_part(task->process, &more);
 }
 
 static void close_frame(struct task *task)
@@ -80,9 +85,9 @@ static void close_frame(struct task *task)
 
 	settle_early(frame);
 	if (is_others(task, frame))
-		add(&task->user, &frame->counts);
+		add_counts(&task->user, &frame->counts);
 	else
-		enter_row(frame->kind, frame->id, 1, &frame->counts);
+		enter_work(task, frame->kind, frame->id, 1, &frame->counts);
 }
 
 /* A task is no more, or the run is over: all that it did goes to its rows. */
@@ -96,8 +101,8 @@ static void close_task(struct task *task, bool agent)
 		user = agent ? AGENT : OTHER_PROCESS;
 	if (task->origin != PROGRAM_TASK)
 		kernel = agent ? AGENT : KERNEL_THREAD;
-	enter_row(user, 0, 0, &task->user);
-	enter_row(kernel, 0, kernel == NEW_TASK && task->kernel.steps, &task->kernel);
+	enter_work(task, user, 0, 0, &task->user);
+	enter_work(task, kernel, 0, kernel == NEW_TASK && task->kernel.steps, &task->kernel);
 	settle_cells(&task->user_cells, user, 0);
 	settle_cells(&task->kernel_cells, kernel, 0);
 	task->user = task->kernel = (struct counts){ 0 };
@@ -227,6 +232,7 @@ void open_account(uint64_t id, const struct reading *now)
 		return;
 	account.current->origin = PROGRAM_TASK;
 	account.current->in_user = true;
+	open_processes(account.current);
 	account.open = account.launching = true;
 }
 
@@ -239,7 +245,7 @@ static void hand_over(struct task *task)
 	};
 
 	account.launching = false;
-	enter_row(AGENT, 0, 0, &task->user);
+	enter_work(task, AGENT, 0, 0, &task->user);
 	task->user = (struct counts){ 0 };
 	if (cells.wanted)
 		add_cell(&cell);
@@ -356,8 +362,10 @@ void return_from_kernel(const struct reading *now, struct repeat *repeat)
 	if (task->in_user)
 		lose(NOTHING_TO_RETURN_FROM);
 	task->in_user = true;
-	if (task->origin == NEW_KERNEL_TASK)
+	if (task->origin == NEW_KERNEL_TASK) {
 		task->origin = PROGRAM_TASK;
+		processes.unseen += task->process == NO_PROCESS;
+	}
 }
 
 void switch_to(uint64_t id, const struct reading *now)
@@ -377,6 +385,7 @@ void begin_task(const struct reading *now)
 	take(current_counts(), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);
+	begin_in_process(task);
 	task->origin = NEW_KERNEL_TASK;
 	task->in_user = false;
 	task->kernel = account.since_switch;

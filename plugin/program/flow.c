@@ -15,8 +15,10 @@
 #include "program/cells.h"
 #include "program/lines.h"
 #include "program/places.h"
+#include "program/processes.h"
 #include "program/regions.h"
 #include "program/task.h"
+#include "program/task_struct.h"
 #include "program/windows.h"
 
 /* ---- Readings -------------------------------------------------------------------------------- */
@@ -170,9 +172,8 @@ void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 	const struct reading now = reading(0);
 
 	(void)vcpu;
-	(void)info;
-	(void)data;
 	current_id = address;
+	see_slot(info, address, (uintptr_t)data);
 	if (account.open)
 		switch_to(address, &now);
 }
@@ -187,6 +188,25 @@ void on_new_task(unsigned int vcpu, void *data)
 		leave_regions(account.current);
 		begin_task(&now);
 	}
+}
+
+void on_copy_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	enum { ALIGNMENT = 64 };	/* of a task's record; Linux kernel/fork.c, fork_init() */
+
+	(void)vcpu;
+	(void)data;
+	if (account.open && qemu_plugin_mem_is_store(info) &&
+	    qemu_plugin_mem_size_shift(info) == 3 && !((address ^ current_id) % ALIGNMENT))
+		note_fork(address, account.current->process);
+}
+
+void on_new_program(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	if (account.open)
+		name_process(account.current);
 }
 
 void on_kernel_block(unsigned int vcpu, void *data)

@@ -49,10 +49,16 @@ void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *dat
  * clock counts it although it is not executed. Of other faults it finds out too late for that. */
 void on_refused(unsigned int vcpu, void *data);
 
-/* Of the instruction that loads the next task's stack pointer. */
+/* Of the instruction that loads the next task's stack pointer; `data` is where in the task's record
+ * that is. */
 void on_switch(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 
 void on_new_task(unsigned int vcpu, void *data);
+
+/* Of each access of the function that copies a task: one stores the new one's stack pointer. */
+void on_copy_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
+void on_new_program(unsigned int vcpu, void *data);
 
 /* A block of the kernel's code begins at the address `data`. */
 void on_kernel_block(unsigned int vcpu, void *data);

@@ -24,6 +24,8 @@ enum place_kind {
 	ROW_FUNCTION = 's',	/* its executions are a row's; id: below */
 	SWITCH = 'w',		/* from task to task */
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
+	TASK_COPY = 'c',	/* copies what the architecture keeps of a task */
+	NEW_PROGRAM = 'b',	/* a task executes a program, and has its name */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
 	FUNCTION = 'u',		/* of the program's: functions.h */
 	INSIDE = 'r',		/* of a window: windows.h */

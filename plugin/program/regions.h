@@ -44,7 +44,9 @@ struct region_stack {
 /* Wrong uses; the host has the words. */
 enum misuse { END_WITHOUT_BEGIN = 1, OTHER_END, NOT_ENDED, TOO_MANY_OPEN, NO_NAME, OUTSIDE_REGION };
 
-enum record_tag { NAME = 3, REGION, FAILED, MISUSE, WINDOW = 8, PASSED };
+enum record_tag {
+	NAME = 3, REGION, FAILED, MISUSE, WINDOW = 8, PASSED, PROCESSES, PROCESS, PART,
+};
 #define NOTHING UINT32_MAX
 
 void put_record(enum record_tag tag, const uint64_t *numbers, size_t count);

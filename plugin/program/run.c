@@ -12,6 +12,7 @@
 #include "program/callgrind.h"
 #include "program/cells.h"
 #include "program/flow.h"
+#include "program/processes.h"
 #include "program/regions.h"
 #include "program/task.h"
 #include "program/window_marks.h"
@@ -26,20 +27,45 @@ static void put_numbers(const uint64_t *numbers, size_t count)
 		put_unsigned(numbers[i]);
 }
 
+static void put_row(const struct row *row)
+{
+	const uint64_t numbers[] = {
+		row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
+		row->counts.string_bytes, row->counts.lines, row->counts.pages, row->counts.checks,
+		row->counts.faults,
+	};
+
+	put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+	put_events(row->counts.events);
+}
+
 static void write_rows(void)
 {
-	for (size_t at = 0; at < MOST_ROWS; at++) {
-		const struct row *row = &account.rows[at];
+	for (size_t at = 0; at < MOST_ROWS; at++)
+		if (account.rows[at].used)
+			put_row(&account.rows[at]);
+}
+
+static void write_processes(void)
+{
+	const uint64_t about[] = { processes.unparted, processes.beyond, processes.unseen };
+
+	put_record(PROCESSES, about, sizeof(about) / sizeof(*about));
+	for (uint32_t i = FIRST_PROCESS; !processes.unparted && i <= processes.count; i++) {
+		const struct process *process = &processes.all[i];
 		const uint64_t numbers[] = {
-			row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
-			row->counts.string_bytes, row->counts.lines, row->counts.pages,
-			row->counts.checks, row->counts.faults,
+			process->parent, process->order, process->name, process->tasks,
 		};
 
-		if (!row->used)
+		put_record(PROCESS, numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+	for (size_t at = 0; !processes.unparted && at < MOST_PARTS; at++) {
+		const uint64_t process = processes.parts[at].process;
+
+		if (!processes.parts[at].row.used)
 			continue;
-		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
-		put_events(row->counts.events);
+		put_record(PART, &process, 1);
+		put_row(&processes.parts[at].row);
 	}
 }
 
@@ -97,8 +123,10 @@ void on_program_end(unsigned int vcpu, void *data)
 	close_account(&now);
 	if (unseen)
 		lose(UNSEEN_CODE);
-	if (!account.lost)
+	if (!account.lost) {
 		write_cells();
+		write_processes();
+	}
 	reserve(1);
 	put(account.lost ? LOST : RUN);
 	numbers[0] = account.lost ? account.lost : seen.idled;

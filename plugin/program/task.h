@@ -93,6 +93,7 @@ struct task {
 	uint64_t number;
 	struct frame frames[MOST_FRAMES];
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
+	uint32_t process;	/* processes.h */
 };
 
 struct row {
@@ -129,5 +130,10 @@ struct account {
 extern HIDDEN struct account account;
 
 void lose(enum lost why);
+
+void add_counts(struct counts *to, const struct counts *more);
+
+/* Adds the calls and counts of a row of the same kind and id. */
+void add_to_row(struct row *to, const struct row *more);
 
 #endif

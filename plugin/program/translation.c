@@ -113,11 +113,19 @@ static void translate_place(struct qemu_plugin_insn *insn, const struct instruct
 		break;
 	case SWITCH:
 		if (loads_stack(instruction))
-			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW, NULL);
+			qemu_plugin_register_vcpu_mem_cb(insn, on_switch, CB_NO_REGS, MEM_RW,
+							 (void *)stack_offset(instruction));
 		break;
 	case NEW_TASK_ENTRY:
 		if (first)
 			on_execution(insn, on_new_task, NULL);
+		break;
+	case TASK_COPY:
+		qemu_plugin_register_vcpu_mem_cb(insn, on_copy_access, CB_NO_REGS, MEM_RW, NULL);
+		break;
+	case NEW_PROGRAM:
+		if (first)
+			on_execution(insn, on_new_program, NULL);
 		break;
 	case INTERRUPT_TABLE:
 		if (begins_table_entry(instruction, address))

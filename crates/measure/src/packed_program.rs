@@ -53,6 +53,7 @@ impl PackedProgram {
                 bytes: packed.bytes,
                 modules: Vec::new(),
                 windows: Vec::new(),
+                process: None,
             },
             packed,
             runs: later + 1,

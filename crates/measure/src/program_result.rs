@@ -5,7 +5,7 @@
 
 use pathmeter_model::{
     Configuration, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
-    parse_measurement, program_rows,
+    parse_measurement, process_results, program_rows,
 };
 use pathmeter_trace::{
     Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
@@ -107,7 +107,7 @@ fn document(
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
-    let Accounted { runs, regions, functions } =
+    let Accounted { runs, regions, functions, processes_note } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
     let counted: Vec<Event> = counted_events(lines).collect();
     let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
@@ -117,8 +117,13 @@ fn document(
         configuration: Configuration { program: Some(program), ..configuration },
         guest: None,
         paths: program_rows(&runs, &counted, functions, regions),
-        execution: Some(Execution { ended, output, runs: clocks }),
-        notes: Vec::new(),
+        execution: Some(Execution {
+            ended,
+            output,
+            runs: clocks,
+            processes: process_results(&runs, &counted),
+        }),
+        notes: processes_note.into_iter().collect(),
     })
 }
 

@@ -13,6 +13,7 @@ use pathmeter_trace::{
 
 use crate::executions::{counted, median};
 use crate::program_point_windows::ProgramWindows;
+use crate::program_processes::{include, note, processes};
 
 /// What a document has of the runs of a program.
 pub struct Accounted {
@@ -22,6 +23,8 @@ pub struct Accounted {
     pub regions: Vec<PathResult>,
     /// The functions of the rows and regions; none if the plugin did not tell them.
     pub functions: Vec<RowFunctions>,
+    /// What is said of processes that were not told apart, in the first run in which some were not.
+    pub processes_note: Option<String>,
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
@@ -47,6 +50,7 @@ pub fn accounted(
     let names = accounts.names;
     let mut runs = Vec::new();
     let (mut all, mut cells, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+    let mut processes_note = None;
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
         let in_run = |what: &dyn Display| format!("run {number}: {what}");
         let account = account.map_err(|lost| in_run(&lost))?;
@@ -55,6 +59,7 @@ pub fn accounted(
         }
         let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
         check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
+        processes_note = processes_note.or_else(|| note(&account.processes));
         runs.push(counted);
         all.push(account.regions);
         cells.push(account.cells);
@@ -62,7 +67,7 @@ pub fn accounted(
     }
     let mut regions = regions(&all);
     regions.extend(kernel.windows.rows(&windows, lines));
-    Ok(Accounted { runs, regions, functions: functions(&cells, &names, kernel) })
+    Ok(Accounted { runs, regions, functions: functions(&cells, &names, kernel), processes_note })
 }
 
 /// The kernel's symbols, as far as they are needed.
@@ -208,13 +213,11 @@ fn run(
         }
     };
     let mut rows: Vec<ProgramRow> = Vec::new();
-    for row in account.rows.iter().map(|row| named(row, places, lines)) {
-        match rows.iter_mut().find(|other| (other.kind, &other.name) == (row.kind, &row.name)) {
-            Some(other) => join(other, &row),
-            None => rows.push(row),
-        }
+    for row in &account.rows {
+        include(&mut rows, named(row, places, lines));
     }
-    Ok(ProgramRun { clock: RunClock { clock, idle }, rows })
+    let processes = processes(&account.processes, &rows, |row| named(row, places, lines))?;
+    Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
 }
 
 /// Whether the instructions of each row are in its functions, if these are counted: no more and no
@@ -252,16 +255,6 @@ fn check_functions(
             ))
         }
         None => Ok(()),
-    }
-}
-
-/// Adds a row to another of that name.
-fn join(to: &mut ProgramRow, more: &ProgramRow) {
-    to.calls += more.calls;
-    to.instructions += more.instructions;
-    to.steps += more.steps;
-    for (event, number) in &more.events {
-        *to.events.entry(*event).or_default() += number;
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`pathmeter_stats`] decides the verdict of two sets of samples, or of pairs of runs. Whether the
 //! two may be compared at all is the caller's question to [`crate::Configuration::differences`].
 
+mod processes;
 mod row;
 mod work;
 
@@ -37,6 +38,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
     let mut rows = compared(&of_base, &of_new, rules);
     work::totals(&mut rows);
     let paths: Vec<PathComparison> = rows.into_iter().map(|row| row.comparison).collect();
+    let processes = compared_processes(base, new, rules);
     Comparison {
         schema: ComparisonSchema::V1,
         base: SideInfo::from(base),
@@ -44,6 +46,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         summary: Summary::of(&paths),
         paths,
         program: ProgramComparison::of(base, new),
+        processes,
         configuration_differences: differences(base, new),
         budget: None,
         gate: None,
@@ -51,6 +54,13 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         options: None,
         compilers: None,
     }
+}
+
+/// Compares all own work of the processes of two programs; none if one of them has none.
+fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Vec<PathComparison> {
+    let Some([base, new]) = processes::as_rows(base, new) else { return Vec::new() };
+    let [base, new] = work::sides(&base, &new);
+    compared(&base, &new, rules).into_iter().map(|row| row.comparison).collect()
 }
 
 /// Compares one path of two results; every change counts. `one_qemu` is whether one version of QEMU

@@ -35,6 +35,10 @@ pub struct Comparison {
     /// How the two programs ended and how long they waited, if the rows are those of programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramComparison>,
+    /// All own work of each of the program's processes, by the process's name; empty if one side
+    /// has only one process, or does not tell them apart. No gate looks at it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<PathComparison>,
     /// In what else than the kernel the two were measured differently; empty unless the reader
     /// admitted it.
     #[serde(default)]

@@ -10,6 +10,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ProcessResult;
+
 /// How the program of a result was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
@@ -19,6 +21,10 @@ pub struct Execution {
     pub output: Output,
     /// The clock of each run: the first run, then the later ones. At least one.
     pub runs: Vec<RunClock>,
+    /// What each of the program's processes cost; their own work adds up to the program's. Empty
+    /// if it had only one, or if they were not told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<ProcessResult>,
 }
 
 /// The guest's clock in one run of a program.

@@ -31,13 +31,18 @@ mod joined;
 mod level;
 mod limits;
 mod measurement;
+mod only_process;
 mod options;
 mod parse;
 mod parse_error;
 mod parse_execution;
+mod parse_processes;
 mod parse_time_comparison;
 mod parse_times;
+mod path_result;
 mod prices;
+mod process;
+mod process_rows;
 mod program_identity;
 mod program_rows;
 mod row_costs;
@@ -81,21 +86,21 @@ pub use level::Level;
 pub use limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
 };
-pub use measurement::{
-    Check, Estimate, Measurement, PathResult, ResultSchema, Status, Subject, SubjectKind,
-    ValueCount,
-};
+pub use measurement::{Measurement, ResultSchema, Subject, SubjectKind};
 pub use options::{OptionDifference, option_differences};
 pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
 pub use parse_time_comparison::{check_joined, check_time_comparison};
 pub use parse_times::parse_times;
+pub use path_result::{Check, Estimate, PathResult, Status, ValueCount};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use prices::{Prediction, Price, Prices};
+pub use process::{MORE_PROCESSES, ProcessResult, UNKNOWN_PROCESSES};
+pub use process_rows::process_results;
 pub use program_identity::{Program, command_line};
-pub use program_rows::{ProgramRow, ProgramRun, RowFunctions, program_rows};
+pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, program_rows};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{

@@ -13,6 +13,7 @@ use serde_json::error::Category;
 
 use crate::bounds::{bounded, quoted, shortened};
 use crate::parse_execution::check_execution;
+use crate::parse_processes::check_processes;
 use crate::{
     Causes, Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
     MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult,
@@ -32,6 +33,10 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     let measurement: Measurement = read(bytes, SCHEMA)?;
     check_paths(&measurement.paths, measurement.configuration.clock)?;
     check_execution(&measurement)?;
+    for process in measurement.processes() {
+        check_paths(&process.rows, measurement.configuration.clock)?;
+    }
+    check_processes(&measurement)?;
     if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
         let what = "a text has control characters".to_owned();
         return Err(ParseError::Field { field: "guest".to_owned(), what });
@@ -56,6 +61,7 @@ pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
 /// Any [`ParseError`] but those of reading.
 pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
     bounded("paths", comparison.paths.len(), MAX_PATHS)?;
+    bounded("processes", comparison.processes.len(), MAX_PATHS)?;
     let mut seen = HashSet::new();
     for path in &comparison.paths {
         bounded("a path's name, in bytes", path.path.len(), MAX_NAME_BYTES)?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use pathmeter_trace::{Event, RowKind};
 
 use crate::bounds::{bounded, quoted};
-use crate::measurement::REGION_PREFIX;
+use crate::path_result::REGION_PREFIX;
 use crate::row_name::row_name;
 use crate::work::Counts;
 use crate::{Execution, MAX_SAMPLE, Measurement, Output, ParseError, PathResult, RunClock, Work};
@@ -48,7 +48,7 @@ pub(crate) fn check_execution(result: &Measurement) -> Result<(), ParseError> {
     check_totals(&counts, execution.runs.len()).map_err(|what| field("paths", &what))
 }
 
-fn field(field: &str, what: &str) -> ParseError {
+pub(crate) fn field(field: &str, what: &str) -> ParseError {
     ParseError::Field { field: field.into(), what: what.into() }
 }
 
@@ -116,7 +116,7 @@ fn check_names(result: &Measurement) -> Result<(), ParseError> {
 
 /// That a row has a sample for each later run, or for the only one, and that its functions add up
 /// to what it typically costs.
-fn check_row(row: &PathResult, runs: usize) -> Result<(), String> {
+pub(crate) fn check_row(row: &PathResult, runs: usize) -> Result<(), String> {
     let Some(Work { calls, first, .. }) = &row.work else { return Ok(()) };
     let samples = runs.saturating_sub(1).max(1);
     if calls.len() != runs || row.samples_per_run != vec![1; samples] {

@@ -27,6 +27,9 @@ pub struct Program {
     /// and conditions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<String>,
+    /// The process, as the user named it, that the rows are of; null if they are of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
 }
 
 /// Words as one would type them in a shell: in single quotes where they would be read differently.
@@ -40,15 +43,24 @@ pub fn command_line(words: &[String]) -> String {
 }
 
 /// What makes two programs different. Taken apart whole, so that a field added can't be forgotten.
-pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 4] {
+pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 5] {
     let nothing = Program::default();
     let program = program.unwrap_or(&nothing);
-    let Program { command, environment, packed_sha256, files: _, bytes: _, modules: _, windows } =
-        program;
+    let Program {
+        command,
+        environment,
+        packed_sha256,
+        files: _,
+        bytes: _,
+        modules: _,
+        windows,
+        process,
+    } = program;
     [
         ("program.command", command_line(command)),
         ("program.environment", command_line(environment)),
         ("program.packed_sha256", packed_sha256.clone()),
         ("program.windows", windows.join(" ")),
+        ("program.process", process.clone().unwrap_or_default()),
     ]
 }

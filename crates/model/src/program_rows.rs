@@ -18,6 +18,19 @@ pub struct ProgramRun {
     pub clock: RunClock,
     /// The work that was done, each kind and name once.
     pub rows: Vec<ProgramRow>,
+    /// The program's processes, each name once. None if they were not told apart.
+    pub processes: Vec<ProcessRun>,
+}
+
+/// What a process of a program cost in one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessRun {
+    /// Its program, and where it stands in the tree of processes: `sh/redis-benchmark[2]`.
+    pub process: String,
+    /// How many threads it had, the first one included; 0 if it stands for several processes.
+    pub threads: u64,
+    /// Its own work, each kind and name once.
+    pub rows: Vec<ProgramRow>,
 }
 
 /// What one kind of work cost in a run.
@@ -82,6 +95,16 @@ pub fn program_rows(
     rows
 }
 
+/// The rows of these runs without totals, of which the events `counted` were counted.
+pub(crate) fn rows(runs: &[ProgramRun], counted: &[Event]) -> Vec<PathResult> {
+    let mut names = Names(HashSet::new());
+    let rows = series(runs).into_iter();
+    let row = |((kind, name), numbers): (Key, Vec<Counts>)| {
+        row(&names.unique(row_name(kind, &name), &name), kind, &numbers, counted)
+    };
+    rows.map(row).collect()
+}
+
 /// The names that were given.
 struct Names(HashSet<String>);
 
@@ -108,14 +131,14 @@ fn series(runs: &[ProgramRun]) -> BTreeMap<Key, Vec<Counts>> {
 }
 
 /// What the rows of a run that `kind` is the total of cost together.
-fn total(run: &ProgramRun, kind: RowKind) -> Counts {
+pub(crate) fn total(run: &ProgramRun, kind: RowKind) -> Counts {
     let mut counts = Counts::default();
     let parts = run.rows.iter().filter(|row| row.kind.is_part_of(kind));
     parts.for_each(|row| counts.add(row));
     counts
 }
 
-fn row(name: &str, kind: RowKind, numbers: &[Counts], counted: &[Event]) -> PathResult {
+pub(crate) fn row(name: &str, kind: RowKind, numbers: &[Counts], counted: &[Event]) -> PathResult {
     let calls: Vec<u64> = numbers.iter().map(|run| run.calls).collect();
     let Some(first) = numbers.first() else {
         return PathResult::failed(name, Unit::Instructions, "there was no run");
@@ -143,6 +166,16 @@ fn events(kind: RowKind, runs: &[Counts], counted: &[Event]) -> PathEvents {
 }
 
 impl Counts {
+    /// Adds the numbers of another row in the same run.
+    pub(crate) fn include(&mut self, more: &Self) {
+        self.calls = self.calls.saturating_add(more.calls);
+        self.instructions = self.instructions.saturating_add(more.instructions);
+        for (event, number) in &more.events {
+            let sum = self.events.entry(*event).or_default();
+            *sum = sum.saturating_add(*number);
+        }
+    }
+
     fn add(&mut self, row: &ProgramRow) {
         self.calls = self.calls.saturating_add(row.calls);
         self.instructions = self.instructions.saturating_add(row.instructions);

@@ -115,6 +115,13 @@ impl PathResult {
         self.work.as_ref().map(|work| work.kind)
     }
 
+    /// The events that were counted of a row of a program beside its instructions and steps.
+    pub(crate) fn counted(&self) -> Vec<Event> {
+        let names = self.events.iter().flat_map(|events| &events.names);
+        let events = names.filter_map(|name| Event::named(name));
+        events.filter(|it| !matches!(it, Event::User | Event::Kernel | Event::Clock)).collect()
+    }
+
     /// The numbers of a row of a program, run by run, the first run's at the beginning; none of
     /// anything else.
     pub(crate) fn counts(&self) -> Vec<Counts> {

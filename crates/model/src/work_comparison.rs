@@ -15,6 +15,9 @@ use crate::{Ended, EventComparison, Measurement, PathResult, RowKind, RunClock, 
 pub struct ProgramComparison {
     /// The program and its arguments, base's if the two differ.
     pub command: Vec<String>,
+    /// The process, as the user named it, that the rows are of; null if they are of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
     /// How the program ended on base.
     pub base_ended: Ended,
     /// How the program ended on new.
@@ -120,6 +123,7 @@ impl ProgramComparison {
         };
         Some(Self {
             command: base.configuration.program.as_ref()?.command.clone(),
+            process: base.only_process().map(str::to_owned),
             base_ended: of_base.ended,
             new_ended: of_new.ended,
             base_idle: idle(&of_base.runs),

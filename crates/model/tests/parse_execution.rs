@@ -100,6 +100,58 @@ fn an_error_names_its_field() {
     }
 }
 
+/// What is wrong with [`two_processes`] if the value at `pointer` is replaced.
+fn processes_refused(pointer: &str, value: Value) -> String {
+    let mut document = serde_json::to_value(two_processes().result()).unwrap();
+    *document.pointer_mut(pointer).unwrap() = value;
+    parse_measurement(document.to_string().as_bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn processes_are_read_back_and_have_all_own_work() {
+    let result = two_processes().result();
+    assert_eq!(parse_measurement(&bytes(&two_processes())), Ok(result.clone()));
+    let [sh, echo] = result.processes() else { panic!("{:?}", result.processes()) };
+    assert_eq!((sh.program(), echo.program()), ("sh", "echo"));
+    assert_eq!(sh.own_work().unwrap().work.as_ref().unwrap().first.instructions, 5000);
+    assert_eq!(echo.own_work().unwrap().samples, [800]);
+    for (pointer, value, what) in [
+        ("/processes/1/process", json!("sh"), "execution.processes: \"sh\" is there twice"),
+        ("/processes/0/threads", json!([1]), "process \"sh\": it does not have the threads"),
+        (
+            "/processes/1/rows/0/work/first/instructions",
+            json!(999),
+            "process \"sh/echo\": its own work is not what its rows add up to",
+        ),
+        ("/processes/1/rows/0/work/kind", json!("softirq"), "process \"sh/echo\": \"write\" is no"),
+        ("/processes/1/rows/0/path", json!("read"), "execution.processes: \"read\" is not what"),
+        ("/processes/1/rows", json!([]), "process \"sh/echo\": its own work is not what"),
+    ] {
+        let text = processes_refused(&("/execution".to_owned() + pointer), value);
+        assert!(text.starts_with(what), "{pointer}: {text}");
+    }
+    let one = json!([serde_json::to_value(&two_processes().result().processes()[0]).unwrap()]);
+    let text = processes_refused("/execution/processes", one);
+    assert!(text.starts_with("execution.processes: \"own work\" is not what"), "{text}");
+}
+
+#[test]
+fn several_processes_alone_are_what_they_add_up_to() {
+    let result = two_processes().result();
+    let [sh, echo] = result.processes() else { panic!("{:?}", result.processes()) };
+    let one = result.of_processes("echo", &[echo]);
+    assert_eq!((one.only_process(), &one.paths), (Some("echo"), &echo.rows));
+    let both = result.of_processes("*", &[sh, echo]);
+    let own = |row: &&pathmeter_model::PathResult| {
+        row.work_kind().is_some_and(|kind| kind.is_own_work() || kind == RowKind::OwnWork)
+    };
+    let whole: Vec<_> = result.paths.iter().filter(own).cloned().collect();
+    assert_eq!(both.paths, whole);
+    assert!(both.processes().is_empty());
+    let differences = result.configuration.differences(&one.configuration);
+    assert_eq!(differences[0].field, "program.process");
+}
+
 #[test]
 fn a_region_twice_is_refused() {
     let region = || path("user.parse", &[1]);

@@ -533,3 +533,30 @@ fn rows_have_the_functions_that_they_differ_in() {
     let compared = compare(&base.result(), &without.result(), EVERY_CHANGE);
     assert!(compared.paths.iter().all(|row| row.functions.is_empty()));
 }
+
+#[test]
+fn processes_are_compared_by_their_place_under_the_first_one() {
+    let base = two_processes();
+    let comparison = compared(&base, &base);
+    let names: Vec<&str> = comparison.processes.iter().map(|row| &*row.path).collect();
+    assert_eq!(names, ["sh", "sh/echo"]);
+    assert!(comparison.processes.iter().all(|row| row.verdict == Verdict::Same));
+    // Another program, with a process of another name.
+    let mut new = two_processes();
+    let renamed = ["dash", "dash/other"];
+    for run in &mut new.runs {
+        for (process, name) in run.processes.iter_mut().zip(renamed) {
+            name.clone_into(&mut process.process);
+        }
+    }
+    let comparison = compared(&base, &new);
+    let rows: Vec<_> =
+        comparison.processes.iter().map(|row| (&*row.path, row.base, row.new)).collect();
+    let expected = [
+        ("dash", Some(5000), Some(5000)),
+        ("dash/echo", Some(800), Some(0)),
+        ("dash/other", Some(0), Some(800)),
+    ];
+    assert_eq!(rows, expected);
+    assert_eq!(compared(&base, &whole_program()).processes, []);
+}

@@ -15,13 +15,14 @@ mod report;
 mod run;
 mod settings;
 mod variable;
+mod words;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
-pub(crate) use self::bisect::{BisectArgs, Words};
+pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::doctor::DoctorArgs;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput, VmlinuxArgs};
 use self::formats::of_page;
@@ -38,6 +39,7 @@ pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
+pub(crate) use self::words::Words;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
 use pathmeter_measure::failure::Failure;

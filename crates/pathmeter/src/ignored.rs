@@ -93,10 +93,12 @@ impl<'a> Given<'a> {
 
     /// Whether one kernel is compared with itself.
     fn is_pair(&self) -> bool {
-        ["cpu", "under"].iter().any(|option| {
-            let known = self.matches.try_contains_id(option).is_ok();
-            known && self.matches.get_raw(option).is_some_and(|values| values.count() > 1)
-        })
+        let two_programs = self.needs.verb == "run" && self.has("against");
+        two_programs
+            || ["cpu", "under"].iter().any(|option| {
+                let known = self.matches.try_contains_id(option).is_ok();
+                known && self.matches.get_raw(option).is_some_and(|values| values.count() > 1)
+            })
     }
 
     /// Why an option with this need would change nothing, and what to do; None if it does.

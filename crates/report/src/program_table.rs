@@ -1,6 +1,8 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
+mod compared_processes;
 mod comparison;
+mod processes;
 mod unseen;
 
 use std::cmp::Reverse;
@@ -14,6 +16,7 @@ pub(crate) use comparison::program_comparison_table;
 
 use pathmeter_trace::Event;
 
+use self::processes::processes;
 use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
@@ -31,6 +34,7 @@ const MOST_FUNCTIONS: usize = 8;
 const HOW_TO_UNFOLD: &str = "--all shows them";
 /// Headings of one width.
 const PROGRAM: &str = "program";
+const PROCESS: &str = "process";
 /// What names the steps in which the CPU idled.
 const IDLE: &str = "idle";
 const ENDED: &str = "ended  ";
@@ -52,6 +56,7 @@ pub(crate) fn program_table(
     let configuration = Configuration { program: None, ..result.configuration.clone() };
     [
         command(words.unwrap_or_default(), style),
+        process(result.only_process(), style),
         fact(ENDED, &execution.ended.to_string(), PLAIN, style),
         written("stdout ", &execution.output.stdout, style),
         written("stderr ", &execution.output.stderr, style),
@@ -59,6 +64,7 @@ pub(crate) fn program_table(
         costs(result, rows, style),
         "\n".to_owned(),
         add_up(result, execution, style),
+        processes(result, rows, style),
         functions(result, rows, style),
         regions(result, style),
         footer(&result.subject, &configuration, &result.notes, style),
@@ -69,6 +75,11 @@ pub(crate) fn program_table(
 /// What was executed.
 fn command(words: &[String], style: Style) -> String {
     fact(PROGRAM, &beginning(&command_line(words)), PLAIN, style)
+}
+
+/// The process that the rows are of, if they are not the whole program's.
+fn process(name: Option<&str>, style: Style) -> String {
+    name.map_or_else(String::new, |name| fact(PROCESS, name, PLAIN, style))
 }
 
 /// Characters of a command line or an output that are shown.
@@ -165,7 +176,7 @@ fn more_rows(rows: usize, style: Style) -> String {
 
 /// The rows, the most expensive first; then those that are folded, and the sum.
 fn costs(result: &Measurement, shown: Rows, style: Style) -> String {
-    let Some(sum) = result.total(RowKind::Sum) else { return String::new() };
+    let Some(sum) = whole(result) else { return String::new() };
     let mut rows: Vec<RowCosts<'_>> = result.row_costs().collect();
     rows.sort_by_key(|row| Reverse((row.typical().instructions, row.first.instructions)));
     let is_small = |row: &RowCosts| {
@@ -189,6 +200,11 @@ fn costs(result: &Measurement, shown: Rows, style: Style) -> String {
     let runs = result.execution.as_ref().map_or(0, |execution| execution.runs.len());
     let legend = legend(runs, calls_differ, marked, &unseen, style);
     table.render(style) + &fold(&small, &sum, style) + &legend
+}
+
+/// All that the rows add up to: of a process it is its own work.
+fn whole(result: &Measurement) -> Option<RowCosts<'_>> {
+    result.total(RowKind::Sum).or_else(|| result.total(RowKind::OwnWork))
 }
 
 fn costs_table(sum: &RowCosts<'_>) -> Table {
@@ -305,10 +321,17 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
 
 /// What the steps of all rows add up to.
 fn add_up(result: &Measurement, execution: &Execution, style: Style) -> String {
-    let (Some(sum), Some(first)) = (result.total(RowKind::Sum), execution.runs.first()) else {
+    let (Some(sum), Some(first)) = (whole(result), execution.runs.first()) else {
         return String::new();
     };
     let steps = sum.first.of_event(Event::Clock);
+    if result.only_process().is_some() {
+        let (steps, all) = (grouped(steps), grouped(first.clock.saturating_sub(first.idle)));
+        return style.quiet(&format!(
+            "first run: own work {steps} of all {all} steps; the rest is other processes', or no \
+             process's"
+        ));
+    }
     let (sum, clock, idle) = (grouped(steps), grouped(first.clock), grouped(first.idle));
     let first = format!("first run: sum {sum} steps = the guest's clock {clock} less idle {idle}");
     // The rows of each run add up to this.

@@ -45,6 +45,7 @@ impl SettingsRows {
             gate: None,
             options: None,
             compilers: None,
+            processes: Vec::new(),
             causes: None,
         };
         let mut this = Self { comparison, outcomes: Vec::new(), gate: GateReport::default() };

@@ -148,6 +148,33 @@ fn a_program_that_ran_once() {
     insta::assert_snapshot!(program_table(&once, Folded, PLAIN));
 }
 
+/// The same program as two processes, of which one only some runs have.
+fn pipeline(of: ProgramExample) -> ProgramExample {
+    let names = ["sh", "sh/sort", "sh/sort[2]"];
+    let divided = |(number, run): (usize, ProgramRun)| {
+        example::of_processes(run, if number == 2 { &names } else { &names[..2] })
+    };
+    ProgramExample { runs: of.runs.into_iter().enumerate().map(divided).collect(), ..of }
+}
+
+#[test]
+fn a_program_of_several_processes() {
+    insta::assert_snapshot!(program_table(&pipeline(cloud()), Folded, PLAIN));
+}
+
+#[test]
+fn one_process_of_a_program() {
+    let result = pipeline(cloud()).result();
+    let sort: Vec<_> = result.processes()[1..].iter().collect();
+    let of = result.of_processes("sort", &sort);
+    insta::assert_snapshot!(measurement_table(&of, Folded, PLAIN));
+}
+
+#[test]
+fn a_program_of_several_processes_on_two_kernels() {
+    insta::assert_snapshot!(compared(&pipeline(cloud()), &pipeline(rt()), Folded, PLAIN));
+}
+
 #[test]
 fn a_program_on_two_kernels() {
     insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, PLAIN));
@@ -193,6 +220,8 @@ fn the_usual_numbers_fit_a_hundred_columns() {
         program_table(&cloud(), All, PLAIN),
         compared(&cloud(), &cloud(), All, PLAIN),
         compared(&cloud(), &rt(), All, NARROW),
+        program_table(&pipeline(cloud()), All, PLAIN),
+        compared(&pipeline(cloud()), &pipeline(rt()), All, NARROW),
     ] {
         let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
         assert!(widest.chars().count() <= 100, "{widest}");

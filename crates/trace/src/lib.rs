@@ -25,9 +25,9 @@ mod recording;
 mod witness;
 
 pub use accounts::{
-    Account, AccountCell, AccountRegion, AccountRow, AccountWindow, Accounts, FIRST_WINDOW,
-    KernelWindow, Lost, MAX_WINDOWS, Misuse, RegionWindow, RowKind, UNNAMED, USER_CODE, VECTOR,
-    accounts, counted_events,
+    Account, AccountCell, AccountProcess, AccountProcesses, AccountRegion, AccountRow,
+    AccountWindow, Accounts, FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner,
+    RegionWindow, RowKind, UNNAMED, USER_CODE, Unparted, VECTOR, accounts, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;

@@ -52,6 +52,17 @@ static inline bool loads_stack(const struct instruction *instruction)
 	return HAS(instruction, "\x48\x8b\xa6") || HAS(instruction, "\x48\x8b\x66");
 }
 
+/* Of such an instruction: the displacement, where in a task's record its stack pointer is kept. */
+static inline uintptr_t stack_offset(const struct instruction *instruction)
+{
+	uint32_t wide;
+
+	if (instruction->bytes[2] == 0x66)
+		return instruction->bytes[3];
+	memcpy(&wide, instruction->bytes + 3, sizeof(wide));
+	return wide;
+}
+
 static inline bool is_halt(const struct instruction *instruction)
 {
 	return instruction->bytes[prefixes(instruction->bytes, instruction->length)] == 0xf4;

@@ -8,9 +8,11 @@ mod gates;
 mod hostile;
 mod input;
 mod kernels;
+mod processes;
 mod regions;
 mod repeats;
 mod sums;
+mod versions;
 mod windows;
 
 use std::path::{Path, PathBuf};
@@ -37,9 +39,17 @@ fn build() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).unwrap();
-    for name in
-        ["clean", "compat32", "faults", "hostile", "patched", "processes", "regions", "threads"]
-    {
+    for name in [
+        "clean",
+        "compat32",
+        "family",
+        "faults",
+        "hostile",
+        "patched",
+        "processes",
+        "regions",
+        "threads",
+    ] {
         let flags: &[&str] = match name {
             "compat32" => &["-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie"],
             _ => &["-static", "-pthread"],
@@ -78,6 +88,7 @@ fn compared(base: &str, new: &str, options: &[&str], command: &[&str]) -> (i32, 
 }
 
 /// What one row cost in one run.
+#[derive(Clone)]
 struct RunRow {
     run: usize,
     kind: String,
@@ -89,7 +100,12 @@ struct RunRow {
 
 /// The rows of all runs in which their work was done, without the totals.
 fn rows(result: &Value) -> Vec<RunRow> {
-    let all = result["paths"].as_array().unwrap().iter();
+    rows_in(&result["paths"])
+}
+
+/// The rows of a program, or of one of its processes, in the same way.
+fn rows_in(rows: &Value) -> Vec<RunRow> {
+    let all = rows.as_array().unwrap().iter();
     let all = all.filter(|row| !row["work"].is_null()).flat_map(of_runs);
     all.filter(|row| !["own-work", "sum"].contains(&&*row.kind) && row.steps > 0).collect()
 }
@@ -121,17 +137,38 @@ fn of_runs(row: &Value) -> Vec<RunRow> {
 
 /// How often the work of this row was done, in each run.
 fn calls(result: &Value, kind: &str, name: &str) -> Vec<u64> {
-    let found = rows(result).into_iter().filter(|row| row.kind == kind && row.name == name);
+    calls_of(&result["paths"], kind, name)
+}
+
+/// The same in these rows.
+fn calls_of(rows: &Value, kind: &str, name: &str) -> Vec<u64> {
+    let found = rows_in(rows).into_iter().filter(|row| row.kind == kind && row.name == name);
     found.map(|row| row.calls).collect()
 }
 
 /// In each run every step of the guest's clock must be in a row, or idle.
 fn assert_adds_up(result: &Value) {
+    assert_adds_up_in(result, RUNS);
+}
+
+/// Kinds of work that belong to no process.
+const OF_NO_PROCESS: [&str; 5] = ["interrupt", "softirq", "kernel-thread", "agent", "other"];
+
+/// The same of so many runs. If there are several processes, what they executed and what belongs to
+/// none of them add up to the clock as well.
+fn assert_adds_up_in(result: &Value, count: usize) {
     let runs = result["execution"]["runs"].as_array().unwrap();
-    assert_eq!(runs.len(), RUNS);
+    assert_eq!(runs.len(), count);
+    let processes = result["execution"]["processes"].as_array();
+    let of_processes: Vec<RunRow> =
+        processes.into_iter().flatten().flat_map(|process| rows_in(&process["rows"])).collect();
     for (number, run) in runs.iter().enumerate() {
         let steps: u64 =
             rows(result).iter().filter(|row| row.run == number).map(|row| row.steps).sum();
         assert_eq!(Some(steps + run["idle"].as_u64().unwrap()), run["clock"].as_u64(), "{number}");
+        let rest = rows(result).into_iter().filter(|row| OF_NO_PROCESS.contains(&&*row.kind));
+        let parts = rest.chain(of_processes.iter().cloned()).filter(|row| row.run == number);
+        let parts: u64 = parts.map(|row| row.steps).sum();
+        assert!(processes.is_none() || parts == steps, "{number}: {parts} of {steps}");
     }
 }

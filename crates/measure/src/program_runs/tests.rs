@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use pathmeter_model::Status;
-use pathmeter_trace::{Event, Events, Lost, Misuse};
+use pathmeter_trace::{
+    AccountProcess, AccountProcesses, Event, Events, Lost, Misuse, Owner, Unparted,
+};
 
 use super::*;
 
@@ -38,7 +40,8 @@ fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
 
 fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-    Account { idled: 0, rows, regions, misuses, cells, windows: Vec::new() }
+    let (windows, processes) = (Vec::new(), AccountProcesses::default());
+    Account { idled: 0, rows, regions, misuses, cells, windows, processes }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {
@@ -111,6 +114,63 @@ fn what_the_plugin_lost_or_did_not_see_is_told() {
     let wrong = Account { misuses: vec![misuse], ..good() };
     let told = refused(of(vec![wrong]), &[10]);
     assert_eq!(told, "run 1: the region a ends while b is open, which began in it");
+}
+
+/// A run of these processes, each with one row of so many steps of its own code.
+fn of_processes(names: &[&str], steps: &[u64]) -> Account {
+    let parent = |place: usize| place.checked_sub(1).map(|_| 0);
+    let process = |(place, name): (usize, &&str)| AccountProcess {
+        parent: parent(place),
+        order: place as u64,
+        name: (*name).to_owned(),
+        tasks: 1,
+    };
+    let part = |(place, steps): (usize, &u64)| {
+        let owner = if place < names.len() { Owner::Process(place) } else { Owner::Beyond };
+        (owner, row(RowKind::User, 0, *steps))
+    };
+    let parts: Vec<(Owner, AccountRow)> = steps.iter().enumerate().map(part).collect();
+    let count = parts.len() as u64;
+    let sum: u64 = steps.iter().sum();
+    let whole = AccountRow {
+        calls: count,
+        instructions: sum - count,
+        events: events(&[(Event::StringBytes, 8 * count)]),
+        ..row(RowKind::User, 0, sum)
+    };
+    let processes = names.iter().enumerate().map(process).collect();
+    let processes = AccountProcesses { processes, parts, beyond: 2, ..Default::default() };
+    Account { processes, ..account(vec![whole, row(RowKind::Softirq, 0, 40)]) }
+}
+
+#[test]
+fn each_process_has_its_part_of_own_work() {
+    let run = || of_processes(&["sh", "a"], &[10, 20, 30]);
+    let read = accounted(of(vec![run()]), &[100], &kernel(), false).unwrap();
+    let of_run = &read.runs[0].processes;
+    let steps: Vec<(&str, u64, u64)> =
+        of_run.iter().map(|it| (&*it.process, it.threads, it.rows[0].steps)).collect();
+    assert_eq!(steps, [("sh", 1, 10), ("sh/a", 1, 20), ("(more processes)", 0, 30)]);
+    let note = read.processes_note.unwrap();
+    assert!(note.starts_with("2 of its processes are one entry, (more processes)"), "{note}");
+    // A step that is in no process.
+    let mut odd = run();
+    odd.processes.parts[1].1.steps -= 1;
+    let told = refused(of(vec![odd]), &[100]);
+    assert_eq!(
+        told,
+        "run 1: the processes' rows of user code do not add up to it: that is worth a report"
+    );
+}
+
+#[test]
+fn processes_that_are_not_told_apart_are_none_and_that_is_said() {
+    let mut run = of_processes(&["sh"], &[60]);
+    run.processes = AccountProcesses { unparted: Some(Unparted::Fields), ..Default::default() };
+    let read = accounted(of(vec![run]), &[100], &kernel(), false).unwrap();
+    assert_eq!(read.runs[0].processes, []);
+    let note = read.processes_note.unwrap();
+    assert!(note.starts_with("processes were not told apart: the kernel's records"), "{note}");
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use pathmeter_trace::{Event, RowKind};
 
 use crate::{
-    Configuration, Ended, Execution, Measurement, Output, PathResult, Program, ProgramRow,
-    ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, program_rows,
+    Configuration, Ended, Execution, Measurement, Output, PathResult, ProcessRun, Program,
+    ProgramRow, ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, process_results,
+    program_rows,
 };
 
 /// The runs of a program to vary, of which a result is made last.
@@ -67,6 +68,7 @@ impl ProgramExample {
             ended: self.ended,
             output: self.output.clone(),
             runs: self.runs.iter().map(|run| run.clock).collect(),
+            processes: process_results(&self.runs, &self.events),
         };
         Measurement {
             schema: ResultSchema::V1,
@@ -94,5 +96,18 @@ pub fn row(kind: RowKind, name: &str, calls: u64, instructions: u64) -> ProgramR
 #[must_use]
 pub fn run(idle: u64, rows: Vec<ProgramRow>) -> ProgramRun {
     let steps: u64 = rows.iter().map(|row| row.steps).sum();
-    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows }
+    ProgramRun { clock: RunClock { clock: steps + idle, idle }, rows, processes: Vec::new() }
+}
+
+/// The same run of these processes, to which the rows of own work belong by turns.
+#[must_use]
+pub fn of_processes(run: ProgramRun, names: &[&str]) -> ProgramRun {
+    let own = || run.rows.iter().filter(|row| row.kind.is_own_work());
+    let process = |(at, name): (usize, &&str)| ProcessRun {
+        process: (*name).to_owned(),
+        threads: 1,
+        rows: own().skip(at).step_by(names.len()).cloned().collect(),
+    };
+    let processes = names.iter().enumerate().map(process).collect();
+    ProgramRun { processes, ..run }
 }

@@ -55,3 +55,19 @@ pub(crate) fn whole_program() -> ProgramExample {
     let regions = vec![path("user.parse", &[70, 70])];
     ProgramExample { regions, ..program("vmlinuz", vec![first, later]) }
 }
+
+/// The same of two processes: the program's code is one's, and `write` the other's.
+#[allow(dead_code, reason = "not every test has processes")]
+pub(crate) fn two_processes() -> ProgramExample {
+    let whole = whole_program();
+    let runs = whole.runs.into_iter().map(|run| {
+        let own = ProgramRun { rows: sorted(run.rows), ..run };
+        example::of_processes(own, &["sh", "sh/echo"])
+    });
+    ProgramExample { runs: runs.collect(), ..program("vmlinuz", vec![]) }
+}
+
+fn sorted(mut rows: Vec<ProgramRow>) -> Vec<ProgramRow> {
+    rows.sort_by_key(|row| row.kind);
+    rows
+}

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use pathmeter_trace::Event;
 
+use super::words::{Words, words};
 use super::{DocumentArgs, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, of_page, percent};
 
 const EXAMPLES: &str = "\
@@ -91,19 +92,6 @@ pub(crate) struct BisectArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
-}
-
-/// The words of a command.
-#[derive(Clone, Debug)]
-pub(crate) struct Words(pub(crate) Vec<OsString>);
-
-/// At least one word.
-fn words(text: &str) -> Result<Words, String> {
-    let words = shlex::split(text).ok_or("a quote has no end")?;
-    if words.is_empty() {
-        return Err("it has no word".to_owned());
-    }
-    Ok(Words(words.into_iter().map(OsString::from).collect()))
 }
 
 fn event(word: &str) -> Result<Event, String> {

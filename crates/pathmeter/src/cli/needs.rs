@@ -23,7 +23,7 @@ pub(crate) enum Need {
     Exact,
     /// Kernels only: it is about what results don't hold.
     Kernels(&'static str),
-    /// Two subjects, or one on two CPUs or under two conditions.
+    /// Two subjects, or one on two CPUs, under two conditions or with two programs.
     Sides,
     /// A program of the user's.
     Program,
@@ -289,6 +289,8 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new_probe", Nothing),
                 ("base", Nothing),
                 ("new", Nothing),
+                ("against", Program),
+                ("only_process", Nothing),
                 ("region_function", Kernel),
                 ("window", Kernel),
                 ("exit_code", Kernel),

@@ -10,6 +10,7 @@ use pathmeter_pack::{FileArg, Packing};
 use pathmeter_trace::PointWindow;
 
 use super::variable::variable;
+use super::words::{Words, words};
 use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
@@ -26,6 +27,9 @@ Examples:
   pathmeter run old.deb new.deb -- sqlite3 :memory: 'select 1'
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
+  pathmeter run old.deb new.deb --only-process redis-server -- sh redis.sh
+  pathmeter run bzImage --against './old/sort words' --check -- ./new/sort words
+                                        two versions of a program on one kernel
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
   pathmeter run bzImage --file /bin/ls --file /usr/bin/wc -- sh -c 'ls -R / | wc -l'
@@ -79,6 +83,11 @@ impl PackingArgs {
 }
 
 impl FilesArgs {
+    /// Whether the program reads this command's own standard input, which is there only once.
+    pub(crate) fn reads_own_input(&self) -> bool {
+        self.stdin.as_deref().is_some_and(|stdin| stdin == std::path::Path::new("-"))
+    }
+
     /// What is to be packed for a program and its arguments.
     pub(crate) fn packing<'a>(&'a self, command: &'a [OsString]) -> Packing<'a> {
         Packing {
@@ -105,6 +114,13 @@ pub(crate) struct RunArgs {
     /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
+    /// Compare PROGRAM with this one on one kernel: BASE is this program, with its arguments, and
+    /// NEW is PROGRAM; words as in a shell, without variables and patterns
+    #[arg(
+        long, value_name = "COMMAND", value_parser = words,
+        value_hint = ValueHint::CommandString
+    )]
+    pub(crate) against: Option<Words>,
     /// Measure functions of the program as regions: names or patterns of its symbol table, such as
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
@@ -122,6 +138,11 @@ pub(crate) struct RunArgs {
     /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
+    /// Show and judge the rows of one of the program's processes: its place in the tree of
+    /// processes, such as `sh/redis-server`, the name of its program, or a pattern; several are
+    /// added up
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) only_process: Option<String>,
     /// Count each function of the kernel as well: of two kernels, those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,

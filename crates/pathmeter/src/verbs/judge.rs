@@ -54,10 +54,12 @@ impl Judge<'_> {
     }
 
     /// Judges one result by the largest values that a budget states, and puts it out: beside itself
-    /// nothing is more than before. Of a program the document has all rows, which add up.
+    /// nothing is more than before. Of a program the document has all rows of the `whole`
+    /// result, which add up.
     pub(crate) fn alone(
         &self,
         result: &Measurement,
+        whole: &Measurement,
         places: &Places<'_>,
         rows: Rows,
         screen: &Screen,
@@ -68,7 +70,7 @@ impl Judge<'_> {
         let report = gate.report();
         let is_checked = self.check.is_some();
         let checked = Checked {
-            document: if result.execution.is_some() { result } else { &shown },
+            document: if whole.execution.is_some() { whole } else { &shown },
             budget: gate.budget.clone(),
             gate: is_checked.then(|| report.clone()),
         };

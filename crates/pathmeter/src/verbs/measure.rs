@@ -46,7 +46,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
         budget: budget.as_ref(),
         threshold: 0.0,
     };
-    let (gate, delivered) = judge.alone(&result, &places, args.rows.rows(), screen)?;
+    let (gate, delivered) = judge.alone(&result, &result, &places, args.rows.rows(), screen)?;
     let exit = judge.exit(&gate, delivered, screen)?;
     let mut shown = result.paths.iter().filter(|path| selection.holds(&path.path));
     let failed = !args.check && shown.any(|path| path.status == Status::Failed);

@@ -7,7 +7,7 @@ use pathmeter_model::{Configuration, LEAST_LATER_RUNS, Measurement, differences}
 use pathmeter_report::{AreaSums, Placement, Shown, ShownOptions};
 use pathmeter_trace::Event;
 
-use crate::cli::{FilesArgs, GuestArgs, RunArgs};
+use crate::cli::{FilesArgs, GuestArgs, RunArgs, Words};
 use crate::packing;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
@@ -19,6 +19,7 @@ use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::packed_program::{PackedProgram, memory_for};
+use pathmeter_measure::process_choice::of_process;
 use pathmeter_measure::program_point_windows::refuse_twice;
 use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::selection::Selection;
@@ -37,9 +38,11 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     refuse_sides(args, pair.is_some(), budget.as_ref())?;
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
+    refuse_of_process(args)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
     let formats = formats(args, &inputs, screen)?;
-    let results = results(args, subjects, screen)?;
+    let whole = results(args, subjects, screen)?;
+    let results = only_process(args.only_process.as_deref(), &whole)?;
     let names = results.iter().flat_map(|result| &result.paths).map(|path| &*path.path);
     let selection = Selection::of_rows(&args.rows.only.only, &names.collect::<Vec<_>>())?;
     let check = args.check.as_ref();
@@ -53,7 +56,8 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     match <[Measurement; 1]>::try_from(results) {
         Ok([result]) => {
             let (places, rows) = (&formats.places, args.rows.rows());
-            let (gate, delivered) = judge.alone(&result, places, rows, screen)?;
+            let whole = whole.first().unwrap_or(&result);
+            let (gate, delivered) = judge.alone(&result, whole, places, rows, screen)?;
             judge.exit(&gate, delivered, screen)
         }
         Err(results) => {
@@ -67,6 +71,33 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             }
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
+    }
+}
+
+/// The results with the rows of one process, if the user named one.
+fn only_process(name: Option<&str>, results: &[Measurement]) -> Result<Vec<Measurement>, Failure> {
+    let Some(name) = name else { return Ok(results.to_vec()) };
+    Failure::gather(results.iter().map(|result| of_process(result, name)))
+}
+
+/// Refuses what is known of the whole program only where one process is asked for.
+fn refuse_of_process(args: &RunArgs) -> Result<(), Failure> {
+    if args.only_process.is_none() {
+        return Ok(());
+    }
+    let regions_only = args.check.as_ref().is_some_and(|check| check.regions_only);
+    let whole = [
+        (args.explain, "--explain"),
+        (!args.window.is_empty(), "--window"),
+        (!args.region_function.is_empty(), "--region-function"),
+        (regions_only, "--check=regions"),
+    ];
+    match whole.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::Usage {
+            message: format!("{option} is of the whole program, and --only-process of one process"),
+            help: "leave out one of the two".to_owned(),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -93,6 +124,9 @@ fn refuse_sides(
     with_itself: bool,
     budget: Option<&BudgetFile>,
 ) -> Result<(), Failure> {
+    if args.against.is_some() {
+        return refuse_against(args, with_itself);
+    }
     if with_itself {
         return refuse_second(args);
     }
@@ -105,13 +139,32 @@ fn refuse_sides(
 
 /// Refuses to check one kernel alone, unless a budget says what it may cost.
 fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
-    let help = "name NEW, or two conditions (--under A --under B) or CPUs (--cpu A --cpu B)";
+    let help = "name NEW, or another program (--against COMMAND), two conditions (--under A --under \
+                B) or CPUs (--cpu A --cpu B)";
     match budget {
         Some(budget) => budget.refuse_increases(help),
         None => Err(Failure::Usage {
             message: "--check has nothing to compare KERNEL with".to_owned(),
             help: help.to_owned(),
         }),
+    }
+}
+
+/// Refuses all but one kernel with two programs.
+fn refuse_against(args: &RunArgs, with_itself: bool) -> Result<(), Failure> {
+    subject::refuse_results([&args.base])?;
+    let other = [
+        (args.new.is_some(), "NEW"),
+        (with_itself, "one --cpu or --under"),
+        (args.packing.files.reads_own_input(), "--stdin -, which can be read only once"),
+    ];
+    match other.into_iter().find(|(given, _)| *given) {
+        Some((_, what)) => Err(Failure::Usage {
+            message: "--against compares two programs on one kernel, under one condition"
+                .to_owned(),
+            help: format!("leave out {what}"),
+        }),
+        None => Ok(()),
     }
 }
 
@@ -150,7 +203,8 @@ fn refuse_unlike_runs(
         later.push(execution.runs.len().saturating_sub(1));
         counted_alike(args, result)?;
     }
-    if subjects.len() > 1 || matches!(pair, Some(Pair::Cpus(_))) {
+    let two = subjects.len() > 1 || args.against.is_some();
+    if two || matches!(pair, Some(Pair::Cpus(_))) {
         refuse_few(later.into_iter().min())?;
     }
     Ok(())
@@ -177,8 +231,8 @@ pub(crate) fn refuse_few(fewest: Option<usize>) -> Result<(), Failure> {
     match fewest {
         Some(fewest) if fewest < LEAST_LATER_RUNS => Err(Failure::Usage {
             message: format!(
-                "two kernels can't be told apart by {fewest} later runs: another layout of the \
-                 code could pass for a change"
+                "two sides can't be told apart by {fewest} later runs: another layout of the code \
+                 could pass for a change"
             ),
             help: format!("run both with --perturb {LEAST_LATER_RUNS} or more; 6 is the default"),
         }),
@@ -199,19 +253,24 @@ fn results(
     if args.packing.command.is_empty() {
         return Err(unnamed(&subjects));
     }
-    let (packed, memory) = packed(args.packing.words(), &args.guest, args.exit_code, screen)?;
-    let regions = packed.regions(&args.region_function)?;
     refuse_twice(&args.window)?;
-    let asked = Asked {
-        packed: &packed,
+    let (programs, memory) = programs(args, screen)?;
+    let regions = programs.iter().map(|packed| packed.regions(&args.region_function));
+    let regions = regions.collect::<Result<Vec<_>, _>>()?;
+    let asked = programs.iter().zip(&regions).map(|(packed, regions)| Asked {
+        packed,
         functions: args.explain,
         lines: args.lines,
-        regions: &regions,
+        regions,
         windows: &args.window,
-    };
-    let measure = |session: &Session, image: &Image, progress: Report<'_>| {
-        one_of([session, &session.with_memory(memory)], image, &asked, progress)
-    };
+    });
+    let asked: Vec<Asked<'_>> = asked.collect();
+    let measures = asked.iter().map(|asked| {
+        move |session: &Session, image: &Image, progress: Report<'_>| {
+            one_of([session, &session.with_memory(memory)], image, asked, progress)
+        }
+    });
+    let measures: Vec<_> = measures.collect();
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     if !args.window.is_empty() {
         let find = |session: &Session, image: &Image, progress: Report<'_>| {
@@ -219,7 +278,28 @@ fn results(
         };
         sides.find(&find, screen)?;
     }
-    sides.results(&measure, screen)
+    match &measures[..] {
+        [base, new] => sides.of_both([base, new], screen),
+        [measure, ..] => sides.results(measure, screen),
+        [] => Err(unnamed(&[])),
+    }
+}
+
+/// The program, after the one that it is compared against if there is one, and the memory in MiB
+/// that is enough for each.
+fn programs(args: &RunArgs, screen: &Screen) -> Result<(Vec<PackedProgram>, u32), Failure> {
+    let (command, files) = args.packing.words();
+    let against = args.against.as_ref().map(|Words(words)| &words[..]);
+    let commands = against.into_iter().chain([command]);
+    let packed = commands.map(|command| packing::pack(command, files, screen));
+    let packed = packed.collect::<Result<Vec<_>, _>>()?;
+    let needed = packed.iter().map(|packed| memory_for(packed.bytes)).max().unwrap_or(0);
+    let memory = args.guest.memory.max(needed);
+    let (later, exit_code) = (args.guest.perturb, args.exit_code);
+    let program = |packed| PackedProgram::new(packed, later, memory, exit_code);
+    let programs: Vec<PackedProgram> = packed.into_iter().map(program).collect();
+    programs.iter().try_for_each(PackedProgram::check)?;
+    Ok((programs, memory))
 }
 
 /// There is nothing to run. Results do not hold the files of their program, but its words.

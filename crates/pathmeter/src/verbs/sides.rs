@@ -98,6 +98,27 @@ impl Sides {
         Ok(results)
     }
 
+    /// The results of the only kernel, measured in two ways at once.
+    pub(crate) fn of_both(
+        &self,
+        measures: [Measure<'_>; 2],
+        screen: &Screen,
+    ) -> Result<Vec<Measurement>, Failure> {
+        let (Some(session), [image]) = (&self.session, &self.images[..]) else {
+            return Ok(Vec::new());
+        };
+        let board = Board::new(screen);
+        let lines =
+            ["base", "new"].map(|side| board.line(format!("{side} on {}", image.subject().name)));
+        let one = |side: usize| {
+            let result = measures[side](session, image, &|progress| lines[side].show(progress));
+            lines[side].clear();
+            result
+        };
+        let (base, new) = at_once(|| one(0), || one(1));
+        Failure::gather([base, new])
+    }
+
     /// The kernels' results. A line of the screen is cleared as soon as its side is done.
     fn measured(
         &self,

@@ -11,8 +11,11 @@ use pathmeter_model::{
 
 use pathmeter_trace::MeasuredWith;
 
+use super::compared_processes::compared_processes;
 use super::unseen::unseen;
-use super::{ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number};
+use super::{
+    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process,
+};
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
@@ -103,11 +106,13 @@ pub(crate) fn program_comparison_table(
     [
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
         programs(comparison, program, style),
+        process(program.process.as_deref(), style),
         ended(program, style),
         idle(program, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
+        compared_processes(comparison, rows, style),
         legend(&parted, rows, style),
         functions(&parted, rows, style),
         regions(&parted.regions, style),

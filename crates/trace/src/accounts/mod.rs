@@ -2,6 +2,7 @@
 
 mod kind;
 mod point_window;
+mod process;
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -11,12 +12,13 @@ use std::sync::Arc;
 pub(crate) use kind::KINDS;
 pub use kind::RowKind;
 pub use point_window::{AccountWindow, KernelWindow};
+pub use process::{AccountProcess, AccountProcesses, Owner, Unparted};
 
 use crate::arch::classes::classes;
 use crate::event::{Event, Events};
 
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x03\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x04\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -83,6 +85,8 @@ pub struct Account {
     pub cells: Vec<AccountCell>,
     /// The windows between two points of the kernel that were asked for.
     pub windows: Vec<AccountWindow>,
+    /// The program's processes.
+    pub processes: AccountProcesses,
 }
 
 /// What a row executed in a block of the kernel's code.
@@ -227,6 +231,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         misuses: Vec::new(),
         cells: Vec::new(),
         point_windows: Vec::new(),
+        processes: AccountProcesses::default(),
         events: HashSet::new(),
     };
     let mut accounts = Accounts::default();
@@ -248,6 +253,7 @@ struct Reader<R> {
     misuses: Vec<Misuse>,
     cells: Vec<AccountCell>,
     point_windows: Vec<AccountWindow>,
+    processes: AccountProcesses,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,
 }
@@ -273,6 +279,7 @@ impl<R: Read> Reader<R> {
             self.misuses.clear();
             self.cells.clear();
             self.point_windows.clear();
+            self.processes = AccountProcesses::default();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -290,10 +297,11 @@ impl<R: Read> Reader<R> {
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
         let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
-        Ok(Account { idled, rows, regions, misuses, cells, windows })
+        let processes = take(&mut self.processes);
+        Ok(Account { idled, rows, regions, misuses, cells, windows, processes })
     }
 
-    /// A record about regions, windows or cells.
+    /// A record about regions, windows, cells or processes.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -311,6 +319,9 @@ impl<R: Read> Reader<R> {
             7 => self.cell(),
             8 => self.read_point_window(),
             9 => self.passed(),
+            10 => self.read_processes(),
+            11 => self.process(),
+            12 => self.part(),
             _ => Err("it has a record of an unknown kind"),
         }
     }

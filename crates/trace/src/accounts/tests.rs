@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::process::{MAX_PARTS, MAX_PROCESSES};
 use super::*;
 use crate::LoosePoints;
 use crate::c_header::{constants, header};
@@ -235,6 +236,78 @@ fn cells_are_read_back() {
     assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
 }
 
+/// A row of own work as a process has it.
+const READ: [u64; 11] = [1, 7, 2, 100, 10, 8, 0, 0, 0, 0, 0];
+
+/// Two processes, of which the first, `a`, started the other one, `b`.
+fn family() -> Stream {
+    let names = Stream::new().name(b"a").name(b"b");
+    names.record(10, &[0, 3, 4]).record(11, &[0, 0, 0, 2]).record(11, &[1, 9, 1, 1])
+}
+
+#[test]
+fn processes_and_their_rows_belong_to_the_run_that_they_come_before() {
+    let part = |stream: Stream, process| stream.record(12, &[&[process], &READ[..]].concat());
+    let stream = [1, 2, 0, NONE].into_iter().fold(family(), part).rows(0, &[]).rows(0, &[]);
+    let runs = stream.read().runs;
+    let AccountProcesses { unparted, processes, beyond, unseen, parts } =
+        runs[0].as_ref().unwrap().processes.clone();
+    assert_eq!((unparted, beyond, unseen), (None, 3, 4));
+    let process = |parent, order, name: &str, tasks| AccountProcess {
+        parent,
+        order,
+        name: name.to_owned(),
+        tasks,
+    };
+    assert_eq!(processes, [process(None, 0, "a", 2), process(Some(0), 9, "b", 1)]);
+    let owners: Vec<Owner> = parts.iter().map(|(owner, _)| *owner).collect();
+    let (first, second) = (Owner::Process(0), Owner::Process(1));
+    assert_eq!(owners, [first, second, Owner::Unknown, Owner::Beyond]);
+    assert!(parts.iter().all(|(_, row)| (row.calls, row.instructions) == (2, 90)));
+    assert_eq!(runs[1].as_ref().unwrap().processes, AccountProcesses::default());
+    let lost = family().record(2, &[4]).rows(0, &[]).read().runs;
+    assert_eq!(lost[1].as_ref().unwrap().processes, AccountProcesses::default());
+    for (reason, why) in [(1, Unparted::Fields), (2, Unparted::Rows)] {
+        let run = Stream::new().record(10, &[reason, 0, 0]).rows(0, &[]).run();
+        assert_eq!(run.processes.unparted, Some(why));
+    }
+}
+
+#[test]
+fn processes_that_can_not_be_are_refused() {
+    let part = |process: u64, row: &[u64]| {
+        family().record(12, &[&[process], row].concat()).rows(0, &[]).fault(0)
+    };
+    assert_eq!(part(3, &READ), "a row's process is unknown");
+    assert_eq!(part(u64::MAX, &READ), "a row's process is unknown");
+    let kind = |kind| [&[kind], &READ[1..]].concat();
+    for of_none in [5, 6, 8, 9, 10] {
+        assert_eq!(part(1, &kind(of_none)), "a process has work that is not its own");
+    }
+    assert_eq!(part(1, &kind(11)), "a row's kind is unknown");
+    let process = |fields: &[u64]| family().record(11, fields).fault(0);
+    assert_eq!(process(&[3, 1, 0, 1]), "a process comes before its parent");
+    assert_eq!(process(&[u64::MAX, 1, 0, 1]), "a process comes before its parent");
+    assert_eq!(process(&[0, 1, 0, 1]), "a process has no parent");
+    assert_eq!(process(&[1, 1, 2, 1]), "it refers to a name that it has not told");
+    let reason = Stream::new().record(10, &[3, 0, 0]).fault(0);
+    assert_eq!(reason, "processes are missing for an unknown reason");
+}
+
+#[test]
+fn neither_processes_nor_their_rows_are_without_end() {
+    let more = |stream: Stream, _| stream.record(11, &[1, 9, NONE, 1]);
+    let most = (2..MAX_PROCESSES).fold(family(), more);
+    let run = most.clone().rows(0, &[]).run();
+    assert_eq!(run.processes.processes.len(), MAX_PROCESSES);
+    assert_eq!(run.processes.processes[2].name, "");
+    assert_eq!(more(most, 0).fault(0), "a run has too many processes");
+    let more = |stream: Stream, _| stream.record(12, &[&[1], &READ[..]].concat());
+    let most = (0..MAX_PARTS).fold(family(), more);
+    assert_eq!(most.clone().rows(0, &[]).run().processes.parts.len(), MAX_PARTS);
+    assert_eq!(more(most, 0).fault(0), "a run's processes have too many rows");
+}
+
 #[test]
 fn a_lost_run_is_one_and_takes_its_regions_along() {
     let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0, 0]);
@@ -249,8 +322,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let row = [1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0];
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x02\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(10, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x03\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(13, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -300,7 +373,10 @@ fn neither_names_nor_runs_are_without_end() {
 
 #[test]
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
-    let one = Stream::new().name(b"a").record(4, &[0, 300, 0, 1, 0, 0, 0, 0]).rows(0, &[[0; 11]]);
+    let one = family()
+        .record(12, &[&[2], &READ[..]].concat())
+        .record(4, &[0, 300, 0, 1, 0, 0, 0, 0])
+        .rows(0, &[[0; 11]]);
     let whole =
         one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0, 0, 0]]);
     let expected = whole.read().runs;
@@ -319,6 +395,12 @@ proptest! {
         for account in read.runs.iter().flatten() {
             prop_assert!(account.rows.iter().all(|row| row.instructions <= row.steps));
             prop_assert!(account.misuses.len() <= MAX_MISUSES);
+            let AccountProcesses { processes, parts, .. } = &account.processes;
+            let is_known = |owner: &Owner| match owner {
+                Owner::Process(place) => *place < processes.len(),
+                Owner::Beyond | Owner::Unknown => true,
+            };
+            prop_assert!(parts.iter().all(|(owner, _)| is_known(owner)));
         }
     }
 }
@@ -388,8 +470,9 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(misuse("TOO_MANY_OPEN"), Misuse::TooDeep(a.clone()));
     assert_eq!(misuse("NO_NAME"), Misuse::NoName);
     assert_eq!(misuse("OUTSIDE_REGION"), Misuse::Outside(a));
-    let tags = ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED"];
-    assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9]);
+    let tags =
+        ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED", "PROCESSES", "PROCESS", "PART"];
+    assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9, 10, 11, 12]);
     let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
@@ -408,6 +491,12 @@ fn what_the_plugin_may_write_is_read() {
     );
     assert!(account["MOST_ROWS"] <= MAX_ROWS);
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
+    let processes = constants("program/processes.h");
+    assert_eq!(processes["MOST_PROCESSES"], process::MAX_PROCESSES as u64);
+    assert_eq!(processes["MOST_PARTS"], process::MAX_PARTS as u64);
+    assert_eq!((processes["NO_PROCESS"], processes["FIRST_PROCESS"]), (0, 1));
+    assert_eq!((processes["NO_FIELDS"], processes["TOO_MANY_PARTS"]), (1, 2));
+    assert!(header("program/processes.h").contains("#define BEYOND UINT32_MAX"));
     // The numbers in the texts.
     assert_eq!((account["MOST_FRAMES"], regions["MOST_REGIONS"]), (16, 16));
     assert_eq!((account["MOST_TASKS"] / 2, account["MOST_ROWS"] - 1), (16_384, 4095));

@@ -90,12 +90,20 @@ mod letter {
     pub(super) const ROW_FUNCTION: char = 's';
     pub(super) const SWITCH: char = 'w';
     pub(super) const NEW_TASK: char = 'n';
+    pub(super) const TASK_COPY: char = 'c';
+    pub(super) const NEW_PROGRAM: char = 'b';
     pub(super) const ENTRY_TEXT: char = 'a';
 }
 
 /// In the id of a row's function: it is a part of it that is not where it begins; the rest is the
 /// kind of row.
 const ELSEWHERE: u64 = 0x100;
+
+/// Copies what the architecture keeps of a task, and stores where the copy's stack is: Linux
+/// `arch/x86/kernel/process.c`, in new kernels and in older ones.
+const TASK_COPIES: [&str; 2] = ["copy_thread", "copy_thread_tls"];
+/// Called when a program has replaced another and has given the task its name: Linux `fs/exec.c`.
+const NEW_PROGRAM: &str = "setup_new_exec";
 
 /// Most places of a kernel; `plugin/program/places.c` takes as many.
 const MAX_PLACES: usize = 1 << 13;
@@ -115,6 +123,7 @@ impl KernelPlaces {
         finder.entries()?;
         finder.system_calls()?;
         finder.row_functions()?;
+        finder.processes();
         if finder.lines.len() > MAX_PLACES {
             return Err(PlacesError::TooMany { places: finder.lines.len() });
         }
@@ -292,6 +301,22 @@ impl Finder<'_> {
             self.add(address, letter::ROW_FUNCTION, kind | if cold { ELSEWHERE } else { 0 });
         }
         found
+    }
+
+    /// Where processes are started and execute programs. A kernel that lacks such a function, as it
+    /// may if a compiler has made it part of another, has no rows of processes.
+    fn processes(&mut self) {
+        let [copy, older] = TASK_COPIES;
+        let functions = [
+            (copy, letter::TASK_COPY),
+            (older, letter::TASK_COPY),
+            (NEW_PROGRAM, letter::NEW_PROGRAM),
+        ];
+        for (function, letter) in functions {
+            if let Some(address) = self.code.first(function) {
+                self.add(address, letter, 0);
+            }
+        }
     }
 
     fn finish(self) -> KernelPlaces {

@@ -136,7 +136,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessRun {
 mod tests {
     use std::sync::Arc;
 
-    use pathmeter_trace::{AccountRow, Lost, RowKind};
+    use pathmeter_trace::{AccountProcesses, AccountRow, Lost, RowKind};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;
@@ -161,8 +161,8 @@ mod tests {
     fn in_qemu(run: Result<Vec<AccountRow>, Lost>) -> RanProgram<Accounts> {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
         let run = run.map(|rows| {
-            let windows = Vec::new();
-            Account { idled: 0, rows, regions, misuses, cells, windows }
+            let (windows, processes) = (Vec::new(), AccountProcesses::default());
+            Account { idled: 0, rows, regions, misuses, cells, windows, processes }
         });
         RanProgram {
             proofs: vec![],

@@ -60,6 +60,21 @@ fn the_table_is_in_the_order_in_which_the_plugin_searches_it() {
 }
 
 #[test]
+fn a_kernel_shows_where_processes_start_and_execute_programs_or_does_not() {
+    let letters = |text: &str| -> Vec<(char, u64)> {
+        let own = ['b', 'c'];
+        let all = lines(&find(text)).into_iter().filter(|line| own.contains(&line.0));
+        all.map(|line| (line.0, line.1 & 0xfff)).collect()
+    };
+    assert_eq!(letters(KERNEL), []);
+    for name in ["copy_thread", "copy_thread_tls"] {
+        let text = KERNEL.replace("unrelated", name)
+            + "ffffffff81000200 T setup_new_exec\nffffffff81000300 T setup_new_exec.cold\n";
+        assert_eq!(letters(&text), [('c', 0x180), ('b', 0x200)]);
+    }
+}
+
+#[test]
 fn system_calls_are_named_without_their_prefix() {
     let places = find(KERNEL);
     let calls: Vec<_> = lines(&places).into_iter().filter(|line| line.0 == 'f').collect();

@@ -170,6 +170,7 @@ fn expected(row: &AccountRow) -> u64 {
 mod tests {
     use std::sync::Arc;
 
+    use pathmeter_trace::AccountProcesses;
     use pathmeter_vm::ProgramEnded;
 
     use super::*;
@@ -207,8 +208,8 @@ ffffffff82000900 T __entry_text_end
 
     fn account(rows: Vec<AccountRow>) -> Accounts {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let windows = Vec::new();
-        let run = Account { idled: 0, rows, regions, misuses, cells, windows };
+        let (windows, processes) = (Vec::new(), AccountProcesses::default());
+        let run = Account { idled: 0, rows, regions, misuses, cells, windows, processes };
         Accounts { runs: vec![Ok(run)], ..Accounts::default() }
     }
 
