@@ -24,6 +24,7 @@ mod interrupt;
 mod lab;
 mod layout;
 mod names;
+mod plans;
 mod points;
 mod programs;
 mod prose;

@@ -52,7 +52,8 @@ impl<'a> Stand<'a> {
         refuse_other(&args.plan, "pathmeter", &plan.pathmeter, env!("CARGO_PKG_VERSION"))?;
         enter(&args.plan, plan)?;
         let bench = Bench::new(options);
-        let usual = bench.session(None)?;
+        let cpu = plan.cells.first().and_then(|cell| cell.cpu.as_deref());
+        let usual = bench.session(cpu)?;
         refuse_other(&args.plan, "QEMU", &plan.qemu, usual.qemu_version())?;
         refuse_other(&args.plan, "the agent", &plan.agent_sha256, usual.agent_sha256())?;
         Ok(Self { plan, bench, images: Mutex::default(), programs: Mutex::default() })
