@@ -33,7 +33,7 @@ fn run(scene: &Scene, results: &str, more: &[&str]) -> Run {
 fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let named = entries.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path));
-    let is_result = |name: &str| name.len() == 37 && name.ends_with(".json");
+    let is_result = |name: &str| name.len() == 37 && Path::new(name).extension().is_some();
     let named = named.filter(|(name, _)| is_result(name));
     named.map(|(name, path)| (name, fs::read(path).unwrap())).collect()
 }

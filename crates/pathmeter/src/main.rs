@@ -9,6 +9,7 @@ mod former;
 mod ignored;
 mod order;
 mod packing;
+mod results_folder;
 #[cfg(test)]
 mod schema_test;
 mod screen;

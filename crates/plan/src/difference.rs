@@ -15,7 +15,7 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> String {
     }
     let value = |bytes| serde_json::from_slice::<Value>(bytes).ok();
     match (value(one), value(other)) {
-        (Some(one), Some(other)) => in_values(&one, &other, String::new())
+        (Some(one), Some(other)) => in_values(&one, &other, "")
             .unwrap_or_else(|| "only white space or the order of fields differs".to_owned()),
         (one, _) => {
             format!("{} is no JSON", if one.is_none() { "the first" } else { "the second" })
@@ -41,22 +41,22 @@ fn in_path(one: &PathResult, other: &PathResult) -> Option<String> {
 }
 
 /// The first place in which two values differ, by the names on the way to it.
-fn in_values(one: &Value, other: &Value, place: String) -> Option<String> {
+fn in_values(one: &Value, other: &Value, place: &str) -> Option<String> {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let names = one.keys().chain(other.keys());
             let null = &Value::Null;
             names.into_iter().find_map(|name| {
                 let [one, other] = [one, other].map(|map| map.get(name).unwrap_or(null));
-                in_values(one, other, format!("{place}.{name}"))
+                in_values(one, other, &format!("{place}.{name}"))
             })
         }
         (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
             let mut pairs = one.iter().zip(other).enumerate();
-            pairs.find_map(|(at, (one, other))| in_values(one, other, format!("{place}[{at}]")))
+            pairs.find_map(|(at, (one, other))| in_values(one, other, &format!("{place}[{at}]")))
         }
         _ if one == other => None,
-        _ => Some(format!("{} is {} and {}", clean(&place), shown(one), shown(other))),
+        _ => Some(format!("{} is {} and {}", clean(place), shown(one), shown(other))),
     }
 }
 

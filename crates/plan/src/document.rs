@@ -141,8 +141,8 @@ impl Plan {
     /// only in where they lie, the one whose text sorts first is kept.
     #[must_use]
     pub fn canonical(mut self) -> Self {
-        let (images, at_image) = sorted(self.images);
-        let (programs, at_program) = sorted(self.programs);
+        let (images, at_image) = sorted(&self.images);
+        let (programs, at_program) = sorted(&self.programs);
         for cell in &mut self.cells {
             cell.image = at_image[cell.image];
             cell.program = cell.program.map(|program| at_program[program]);
@@ -205,8 +205,8 @@ impl Plan {
 }
 
 /// Sorted, each once, and where each went.
-fn sorted<T: Ord + Clone>(all: Vec<T>) -> (Vec<T>, Vec<usize>) {
-    let mut sorted = all.clone();
+fn sorted<T: Ord + Clone>(all: &[T]) -> (Vec<T>, Vec<usize>) {
+    let mut sorted = all.to_vec();
     sorted.sort();
     sorted.dedup();
     let place = |one: &T| sorted.binary_search(one).unwrap_or_default();

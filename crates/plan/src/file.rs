@@ -107,13 +107,27 @@ impl Pending {
                 rustix::fs::linkat(CWD, name, CWD, path, AtFlags::SYMLINK_FOLLOW)
                     .map_err(io::Error::from)
             }
-            Self::Hidden(file) => file.persist_noclobber(path).map(drop).map_err(|it| it.error),
+            Self::Hidden(file) => publish_hidden(file, path),
         };
         match named {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// The same of a file with a hidden name. Where neither `RENAME_NOREPLACE` nor links exist, as in
+/// some filesystems on a network, whether something has the name is looked at just before.
+fn publish_hidden(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    match file.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => Err(refused.error),
+        Err(refused) if path.symlink_metadata().is_ok() => {
+            drop(refused);
+            Err(ErrorKind::AlreadyExists.into())
+        }
+        Err(refused) => refused.file.persist(path).map(drop).map_err(|it| it.error),
     }
 }
 

@@ -93,9 +93,9 @@ impl Folder {
     /// # Errors
     /// It is not, or is something else.
     pub fn open(path: &Path) -> Result<Self, FolderError> {
-        let about = fs::metadata(path).and_then(|about| match about.is_dir() {
-            true => Ok(()),
-            false => Err(ErrorKind::NotADirectory.into()),
+        let is_folder = fs::metadata(path).map(|about| about.is_dir());
+        let about = is_folder.and_then(|is_folder| {
+            if is_folder { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
         });
         about.map_err(|error| FolderError { doing: "opening", path: path.to_owned(), error })?;
         Ok(Self { path: path.to_owned() })
@@ -112,6 +112,17 @@ impl Folder {
             error,
         })?;
         Self::open(path)
+    }
+
+    /// The results in it by their names alone, in the order of their cells' ids.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn results(&self) -> Result<Vec<PathBuf>, FolderError> {
+        let is_result =
+            |name: &String| names::kind(name).is_some_and(|(_, kind)| kind == Kind::Result);
+        let names = self.names()?.into_iter().filter(is_result);
+        Ok(names.map(|name| self.path.join(name)).collect())
     }
 
     /// Where it is.

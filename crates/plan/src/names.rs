@@ -53,7 +53,7 @@ pub(crate) const NODES: &str = "nodes";
 
 /// Whether it is such a list.
 pub(crate) fn is_nodes(name: &str) -> bool {
-    name.strip_prefix(NODES).is_some_and(|rest| rest.ends_with(".jsonl"))
+    name.strip_suffix(".jsonl").is_some_and(|name| name.starts_with(NODES))
 }
 
 /// A text as part of a file's name: no folders, nothing hidden, not long.

@@ -116,9 +116,10 @@ pub(crate) struct PlanRunArgs {
     pub(crate) runner: RunnerArgs,
     /// Measure only the cells of shard I of N, counted from 1
     ///
-    /// With /N the number comes from the engine: SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX
-    /// (Kubernetes) or CI_NODE_INDEX (GitLab), each by its own first number. Without --shard these
-    /// are looked at too, and N is that of the plan, or the engine's own.
+    /// With /N the number comes from the engine's variable: `SLURM_ARRAY_TASK_ID`,
+    /// `JOB_COMPLETION_INDEX` (Kubernetes) or `CI_NODE_INDEX` (GitLab), each by its own first
+    /// number. Without --shard these are looked at too, and N is that of the plan, or the engine's
+    /// own.
     #[arg(long, value_name = "I/N")]
     pub(crate) shard: Option<ShardArg>,
     /// Measure only the cell with this id, or whose id begins so; repeated

@@ -43,8 +43,8 @@ fn ids(plan: &Value) -> Vec<String> {
 fn result(plan: &Value, cell: usize) -> Vec<u8> {
     let image = usize::try_from(plan["cells"][cell]["image"].as_u64().unwrap()).unwrap();
     let mut result = base();
-    result.configuration.image_sha256 =
-        plan["images"][image]["sha256"].as_str().unwrap().to_owned();
+    let planned = plan["images"][image]["sha256"].as_str().unwrap();
+    planned.clone_into(&mut result.configuration.image_sha256);
     let mut bytes = serde_json::to_vec(&result).unwrap();
     bytes.push(b'\n');
     bytes
@@ -279,4 +279,30 @@ fn each_engine_gets_the_plans_shards_and_a_name_that_it_can_not_read_is_refused(
     let ran = scene.run(&["plan", "emit", "make", "plan.json", "--results", "my results"]);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("\"my results\" can't stand"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_of_results_stands_for_all_of_them_in_a_history_and_a_report() {
+    let (scene, plan) = planned(WISHES);
+    std::fs::create_dir(scene.path("results")).unwrap();
+    for (id, name) in ids(&plan).into_iter().zip(["linux-6.12", "linux-6.9", "linux-6.1"]) {
+        let mut result = base();
+        name.clone_into(&mut result.subject.name);
+        name.clone_into(&mut result.configuration.image_sha256);
+        scene.write(&format!("results/{id}.json"), serde_json::to_vec(&result).unwrap());
+    }
+    scene.write("results/nodes-n1-1.jsonl", "");
+    scene.write(&format!("results/{}.failure-1.json", ids(&plan)[4]), "{}");
+    let ran = scene.run(&["history", "add", "results", "--db", "h.sqlite"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout.lines().count(), 3, "{}", ran.stdout);
+    for (line, name) in ran.stdout.lines().zip(["linux-6.1", "linux-6.9", "linux-6.12"]) {
+        assert!(line.ends_with(name) || line.contains(&format!("{name},")), "{line}");
+    }
+    let ran = scene.run(&["report", "results", "-o", "page.html"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(scene.read("page.html").contains("linux-6.9"));
+    let idle = scene.run(&["report", "results", "-o", "page.html", "--cpu", "zen2"]);
+    assert_eq!(idle.code, Some(2));
+    assert!(idle.stderr.contains("--cpu would change nothing"), "{}", idle.stderr);
 }

@@ -60,11 +60,12 @@ fn about(plan: &Plan) -> String {
         1 => format!("1 {what}"),
         number => format!("{number} {what}s"),
     };
-    let mut text = count(plan.cells.len(), "cell") + " of " + &count(plan.images.len(), "kernel");
-    if !plan.programs.is_empty() {
-        text += &format!(" and {}", count(plan.programs.len(), "program"));
-    }
-    text
+    let (cells, kernels) = (count(plan.cells.len(), "cell"), count(plan.images.len(), "kernel"));
+    let programs = match plan.programs.len() {
+        0 => String::new(),
+        number => format!(" and {}", count(number, "program")),
+    };
+    format!("{cells} of {kernels}{programs}")
 }
 
 fn read(path: &Path) -> Result<Wanted, Failure> {
@@ -210,13 +211,12 @@ impl Draft<'_> {
         let mut kept: Vec<(Image, PlanImage)> = Vec::new();
         for (image, about) in images {
             let alike = seen.entry(about.sha256.clone()).or_default();
-            match alike.iter().find(|at| kept[**at].0.is_same_as(&image)) {
-                Some(at) => self.note_same(&kept[*at].1, &about),
-                None => {
-                    alike.push(kept.len());
-                    kept.push((image, about));
-                }
+            if let Some(at) = alike.iter().find(|at| kept[**at].0.is_same_as(&image)) {
+                self.note_same(&kept[*at].1, &about);
+                continue;
             }
+            alike.push(kept.len());
+            kept.push((image, about));
         }
         Ok(kept)
     }

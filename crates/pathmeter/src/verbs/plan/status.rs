@@ -45,42 +45,42 @@ fn ids(about: &Status) -> String {
     let failed = about.failed.iter().map(|cell| &cell.cell);
     let mut ids: Vec<&String> = about.missing.iter().chain(failed).collect();
     ids.sort();
-    ids.into_iter().map(|id| format!("{id}\n")).collect()
+    let lines: Vec<&str> = ids.iter().flat_map(|id| [&***id, "\n"]).collect();
+    lines.concat()
 }
 
 fn table(plan: &Plan, about: &Status) -> String {
     let Status { cells, done, failed, missing, conflicts, damaged, others, .. } = about;
-    let mut text =
-        format!("{cells} cells: {done} done, {} failed, {} missing\n", failed.len(), missing.len());
     let titled = |id: &String| {
         let title = plan.cell(id).map(|cell| plan.title(cell)).unwrap_or_default();
         format!("{id}  {title}")
     };
-    let mut list = |heading: &str, lines: Vec<String>| {
-        if lines.is_empty() {
-            return;
-        }
-        text += &format!("\n{heading}:\n");
-        for line in lines.iter().take(MOST_SHOWN) {
-            text += &format!("  {}\n", clean(line));
-        }
-        if let Some(more) = lines.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
-            text += &format!("  and {more} more, which --json lists\n");
-        }
-    };
-    // Of very many a title each would take long, and nobody would see it.
-    let some = |ids: &[String]| -> Vec<String> {
-        let shown = ids.iter().take(MOST_SHOWN).map(titled);
-        shown.chain(ids.iter().skip(MOST_SHOWN).cloned()).collect()
-    };
-    list("failed", failed.iter().map(told).collect());
-    list("missing", some(missing));
-    list("two different results, each kept", some(conflicts));
-    list("a file that is no result, which a run replaces", some(damaged));
+    let titles =
+        |ids: &[String]| -> Vec<String> { ids.iter().take(MOST_SHOWN).map(titled).collect() };
+    let failures: Vec<String> = failed.iter().take(MOST_SHOWN).map(told).collect();
+    let (failed, missing_count) = (failed.len(), missing.len());
+    let mut lines =
+        vec![format!("{cells} cells: {done} done, {failed} failed, {missing_count} missing")];
+    lines.extend(list("failed", &failures, failed));
+    lines.extend(list("missing", &titles(missing), missing_count));
+    lines.extend(list("two different results, each kept", &titles(conflicts), conflicts.len()));
+    let heading = "a file that is no result, which a run replaces";
+    lines.extend(list(heading, &titles(damaged), damaged.len()));
     if *others > 0 {
-        text += &format!("\n{others} results are of no cell of this plan\n");
+        lines.extend([String::new(), format!("{others} results are of no cell of this plan")]);
     }
-    text
+    lines.join("\n") + "\n"
+}
+
+/// A heading and the first of so many lines; nothing if there are none.
+fn list(heading: &str, first: &[String], all: usize) -> Vec<String> {
+    if first.is_empty() {
+        return Vec::new();
+    }
+    let more = all - first.len();
+    let more = (more > 0).then(|| format!("  and {more} more, which --json lists"));
+    let lines = first.iter().map(|line| format!("  {}", clean(line)));
+    [String::new(), format!("{heading}:")].into_iter().chain(lines).chain(more).collect()
 }
 
 fn told(cell: &FailedCell) -> String {
