@@ -27,6 +27,7 @@ pub(crate) const DOCUMENTS: &[&str] = &[
     "README.md",
     "docs/guide/explain.md",
     "docs/guide/gates.md",
+    "docs/guide/plans.md",
     "docs/tutorial/worked-example.md",
 ];
 /// What blocks name kernels by.

@@ -25,6 +25,7 @@ mod interrupt;
 mod lab;
 mod layout;
 mod names;
+mod plans;
 mod points;
 mod programs;
 mod prose;

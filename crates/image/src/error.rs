@@ -20,6 +20,16 @@ pub struct ImageError {
     pub fault: ImageFault,
 }
 
+impl ImageError {
+    /// The error of the system's, if it is one.
+    pub fn io(&self) -> Option<&io::Error> {
+        match &self.fault {
+            ImageFault::Open(error) | ImageFault::Read(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 /// What to do about a file that can't be opened: it may not be the file's fault.
 fn advice_on_opening(error: &io::Error) -> &'static str {
     // ENFILE and EMFILE of Linux (`include/uapi/asm-generic/errno-base.h`).

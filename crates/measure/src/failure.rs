@@ -12,7 +12,7 @@ use pathmeter_host::SessionError;
 use pathmeter_image::ImageError;
 use pathmeter_model::{ConfigurationDifference, ParseError, clean};
 use pathmeter_report::FlameError;
-use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, known_words};
+use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
 use crate::meant::close_to;
 
@@ -34,6 +34,9 @@ pub enum Exit {
     /// Something could not be measured, compared, read or written; or an experiment's expectation
     /// about exact counts is inconclusive.
     Unmeasured = 3,
+    /// Of a plan, cells are still to be measured, and another try may: this machine was in the way.
+    /// The number is `EX_TEMPFAIL` of sysexits(3).
+    TryAgain = 75,
     /// The same where `git bisect run` asked: it skips the commit.
     Skipped = 125,
     /// Wrong usage where `git bisect run` asked: it gives up, for no commit is bad for that.
@@ -174,6 +177,24 @@ pub enum Failure {
     SelfTest {
         /// What failed.
         what: String,
+    },
+    /// What lies here is not what was planned.
+    #[error("{}: {what}", .subject.display())]
+    Unplanned {
+        /// The file, or the cell.
+        subject: PathBuf,
+        /// In what it differs.
+        what: String,
+    },
+    /// A path took longer than the limit, which is time of this machine.
+    #[error("{subject}: {path} took too long: {reason}")]
+    Late {
+        /// The subject's name.
+        subject: String,
+        /// The path.
+        path: String,
+        /// What its row says.
+        reason: String,
     },
     /// A path was recorded, but can't be explained.
     #[error("{}: {path}: {what}", .subject.display())]
@@ -328,6 +349,18 @@ impl Failure {
         }
     }
 
+    /// Whether another try may go well, since this machine was in the way; of several, each.
+    pub fn is_of_the_moment(&self) -> bool {
+        match self {
+            Self::Kernel { error, .. } | Self::Host(error) => error.is_of_the_moment(),
+            Self::File { error, .. } | Self::System { error, .. } => is_shortage(error),
+            // These happen on a host that is very busy.
+            Self::Disagree { .. } | Self::Late { .. } | Self::Interrupted => true,
+            Self::Several(failures) => failures.iter().all(Self::is_of_the_moment),
+            _ => false,
+        }
+    }
+
     /// What the user can do about it, where the message does not state it already.
     pub fn advice(&self) -> Option<&str> {
         match self {
@@ -368,6 +401,7 @@ impl Failure {
             Self::Packing(error) => error.help(),
             Self::Program { help, .. } => help.as_deref(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),
+            Self::Unplanned { .. } => Some("bring back what was planned, or plan again"),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
         }

@@ -12,6 +12,7 @@ pub mod elapsed;
 pub mod executions;
 pub mod failure;
 mod guest_files;
+pub mod identity;
 pub mod image;
 pub mod interrupt;
 pub mod lab;

@@ -3,6 +3,8 @@
 //!
 //! Contract: what executes is the program as it was packed and nothing else.
 
+use std::collections::BTreeMap;
+
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
 use pathmeter_pack::{Packed, PackedEntry, file_offset, functions};
@@ -133,6 +135,15 @@ impl PackedProgram {
     /// The hash of all files that are packed for it.
     pub fn sha256(&self) -> &str {
         &self.program.packed_sha256
+    }
+
+    /// SHA-256 of each file that is packed, by its path in the guest.
+    pub fn file_hashes(&self) -> BTreeMap<String, String> {
+        let hash = |entry: &PackedEntry| match entry {
+            PackedEntry::File { name, data, .. } => Some((name.clone(), sha256(data))),
+            _ => None,
+        };
+        self.packed.entries.iter().filter_map(hash).collect()
     }
 
     /// The program and its arguments, as documents have them.

@@ -304,6 +304,11 @@ impl Session {
         &self.qemu.version
     }
 
+    /// SHA-256 of the agent.
+    pub fn agent_sha256(&self) -> &str {
+        &self.agent_sha256
+    }
+
     /// Whether a result with this configuration is one of `image`, measured as this session does.
     /// Which firmware starts the kernel, and its release, are the image's own: they are not known
     /// before it is loaded.

@@ -10,6 +10,7 @@ mod host;
 mod list;
 mod needs;
 mod new_probe;
+mod plan;
 mod probe_name;
 mod report;
 mod run;
@@ -36,9 +37,14 @@ pub(crate) use self::host::{HostArgs, MOST};
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
+pub(crate) use self::plan::{
+    DraftArgs, EmitArgs, MergeArgs, PlanArgs, PlanRunArgs, PlanStatusArgs, PlanVerb, RecheckArgs,
+    RunnerArgs,
+};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
+pub(crate) use self::variable::variable;
 pub(crate) use self::words::Words;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
@@ -78,6 +84,7 @@ Exit codes:
   1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
   2    wrong usage, or a comparison that is refused
   3    something could not be measured, compared for --check, read or written
+  75   of a plan, cells are still to be measured, and another try may help
   125  with --bisect, in place of 3: `git bisect run` skips the commit
   128  with --bisect, in place of 2: `git bisect run` gives up
   130  interrupted";
@@ -203,6 +210,8 @@ pub(crate) enum Verb {
     Bisect(BisectArgs),
     /// Write results, comparisons or experiments as one page of HTML that opens offline
     Report(ReportArgs),
+    /// Plan many measurements, and run them on however many machines
+    Plan(PlanArgs),
     /// Keep results, and show how paths changed over them
     History(HistoryArgs),
     /// Run the classic before-and-after experiments, on the lab kernel

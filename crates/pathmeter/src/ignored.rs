@@ -7,6 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use crate::cli::{Need, VerbNeeds};
+use crate::results_folder::is_results;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 
@@ -70,7 +71,7 @@ impl<'a> Given<'a> {
         let times = matches.try_get_many::<PathBuf>("times").ok().flatten().into_iter().flatten();
         let host =
             subjects.iter().copied().chain(times.map(PathBuf::as_path)).any(subject::is_host);
-        let is_document = |path: &&Path| subject::is_document_file(path);
+        let is_document = |path: &&Path| subject::is_document_file(path) || is_results(path);
         let documents = subjects.iter().copied().filter(is_document).collect();
         Some(Self { command, matches, needs, documents, subjects, timed, host })
     }

@@ -9,6 +9,7 @@ mod former;
 mod ignored;
 mod order;
 mod packing;
+mod results_folder;
 #[cfg(test)]
 mod schema_test;
 mod screen;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Verb::Run(RunVerb::Run(args)) => verbs::run::run(args, &screen),
         Verb::Run(RunVerb::NewProbe(name)) => verbs::new_probe::run(name),
         Verb::Settings(args) => verbs::settings::run(args, &screen),
+        Verb::Plan(args) => verbs::plan::run(args, &screen),
         Verb::History(args) => verbs::history::run(args, &screen),
         Verb::List(args) => verbs::list::run(args, &screen),
         Verb::Doctor(args) if args.witness => verbs::witness::run(args, &screen),

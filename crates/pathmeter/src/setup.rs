@@ -72,9 +72,8 @@ pub(crate) fn prepare_on(
 /// # Errors
 /// There is no QEMU that can run exact guests, or it can't have this CPU.
 pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session, Failure> {
-    refuse_live_settings(args)?;
     refuse_idle_folder(args)?;
-    refuse_long_lines(args)?;
+    refuse_unfit(args)?;
     let (cache, note) = match (!args.no_cache).then(Cache::open).transpose() {
         Ok(cache) => (cache, None),
         Err(error) => (None, Some(format!("{error}; going on without a cache"))),
@@ -107,6 +106,12 @@ fn refuse_unknown(qemu: &Qemu, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), F
         help: meant(&cpu.name().to_lowercase(), &names)
             + "`pathmeter list cpus` lists the profiles, `qemu-system-x86_64 -cpu help` the models",
     })
+}
+
+/// Refuses conditions that no guest can have.
+pub(crate) fn refuse_unfit(args: &GuestArgs) -> Result<(), Failure> {
+    refuse_live_settings(args)?;
+    refuse_long_lines(args)
 }
 
 /// Refuses settings that only processes of a live host have.

@@ -1,9 +1,12 @@
 //! What can go wrong between the host and a guest.
 
 mod help;
+mod retry;
 
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub use retry::{is_late, is_shortage};
 
 use crate::arch::{Doubt, UNANSWERED};
 use crate::console::Tail;

@@ -38,7 +38,7 @@ pub use condition::{
     Condition, ConditionError, Disk, Filter, Module, Setting, Sources, Tool, Unmet, UnmetCause,
     WITHOUT_MEANING, refuse_own,
 };
-pub use error::VmError;
+pub use error::{VmError, is_late, is_shortage};
 pub use machine::facts::Facts;
 pub use machine::initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
 pub use machine::{BaseWords, Clock, Firmware, Settings};

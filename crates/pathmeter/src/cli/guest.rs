@@ -1,10 +1,11 @@
 //! How guests run: the arguments that all verbs have that run one.
 
+use std::error::Error;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
-use clap::{Args, ValueHint};
+use clap::{Args, Command, FromArgMatches, ValueHint};
 use pathmeter_vm::{Cpu, Settings, refuse_own};
 
 use pathmeter_measure::failure::Failure;
@@ -18,7 +19,7 @@ const RUNS: u32 = 6;
 /// Most perturbed runs: more samples than a result document may hold would follow.
 const MOST_RUNS: i64 = 512;
 /// Seconds for a boot, or for one run, after which a guest counts as hung.
-const TIMEOUT: u64 = 120;
+pub(crate) const TIMEOUT: u64 = 120;
 
 /// How guests run. All but the last two belong to a result's configuration.
 #[derive(Clone, Debug, Args)]
@@ -142,6 +143,17 @@ impl Default for GuestArgs {
 }
 
 impl GuestArgs {
+    /// What these words of a command line mean, each `--option=value`.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, in words.
+    pub(crate) fn of_words(words: &[String]) -> Result<Self, String> {
+        let command = Self::augment_args(Command::new("guest").no_binary_name(true));
+        let matches = command.try_get_matches_from(words);
+        let args = matches.and_then(|matches| Self::from_arg_matches(&matches));
+        args.map_err(|error| error.source().map_or_else(|| error.to_string(), ToString::to_string))
+    }
+
     /// What the user chose of the guest's machine; of two CPUs the first.
     pub(crate) fn settings(&self) -> Settings {
         let usual = Settings::default();

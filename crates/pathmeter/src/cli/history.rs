@@ -75,7 +75,8 @@ pub(crate) struct WhichArgs {
 /// Arguments of `history add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// Files that `measure -o` wrote: counts, or times of this machine (also of several boots)
+    /// Files that `measure -o` wrote: counts, or times of this machine (also of several boots); a
+    /// folder of a plan's results stands for all of them
     #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::FilePath)]
     pub(crate) results: Vec<PathBuf>,
     /// What to call all of them; by default each has its subject's name

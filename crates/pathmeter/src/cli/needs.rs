@@ -140,6 +140,10 @@ const GATE: &[Row] = &[("budget", Exact), ("bisect", Exact)];
 /// Which rows are shown.
 const ROWS: &[Row] = &[("only", Nothing), ("all", Shown)];
 
+/// What runs cells of a plan.
+const RUNNER: &[Row] =
+    &[("plan", Nothing), ("results", Nothing), ("qemu", Nothing), ("timeout", Nothing)];
+
 /// Which results of a history.
 const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];
 
@@ -328,6 +332,42 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             DOCUMENT,
             FORMATS,
             GUEST,
+        ],
+    },
+    VerbNeeds {
+        verb: "plan run",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            RUNNER,
+            &[("shard", Nothing), ("cell", Nothing), ("jobs", Nothing), ("no_cache", Nothing)],
+        ],
+    },
+    VerbNeeds {
+        verb: "plan status",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            DOCUMENT,
+            &[("plan", Nothing), ("results", Nothing), ("missing", Without("json"))],
+        ],
+    },
+    VerbNeeds {
+        verb: "plan merge",
+        subjects: &[],
+        rows: &[LOOK, &[("folders", Nothing), ("output", Nothing)]],
+    },
+    VerbNeeds {
+        verb: "plan recheck",
+        subjects: &[],
+        rows: &[LOOK, RUNNER, &[("sample", Nothing), ("cell", Nothing)]],
+    },
+    VerbNeeds {
+        verb: "plan emit",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            &[("engine", Nothing), ("plan", Nothing), ("results", Nothing), ("seconds", Nothing)],
         ],
     },
     VerbNeeds {

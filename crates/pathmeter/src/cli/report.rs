@@ -30,7 +30,7 @@ Exit codes:
   3  one of them, or one of its paths, could not be measured or explained; the page has the rest";
 
 /// Arguments of `report`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// Kernel images, lab[:mechanism=variant,…], results, times of a machine, or documents that
@@ -38,7 +38,7 @@ pub(crate) struct ReportArgs {
     ///
     /// Two kernels or results are compared; of three or more the first is what the others are
     /// compared with, until the reader chooses another. Kernels are measured first, unless that is
-    /// cached.
+    /// cached. A folder of a plan's results stands for all of them, by name.
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
     /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more

@@ -43,6 +43,19 @@ impl Board {
         work(&|progress| line.show(progress))
     }
 
+    /// Whether texts change in place.
+    pub(crate) fn is_lively(&self) -> bool {
+        self.bars.is_some()
+    }
+
+    /// Does what prints on stderr while lines are shown there.
+    pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
+        match &self.bars {
+            Some(bars) => bars.suspend(print),
+            None => print(),
+        }
+    }
+
     fn print_line(&self, text: &str) {
         match &self.bars {
             Some(bars) => bars.suspend(|| output::print_line(text)),
@@ -74,10 +87,15 @@ impl Line<'_> {
 
     /// Shows how many of several are done.
     pub(crate) fn count(&self, done: usize, of: usize) {
+        self.say(&format!("{done} of {of} done"));
+    }
+
+    /// Shows a text of ours about how far it is.
+    pub(crate) fn say(&self, text: &str) {
         if self.board.quiet {
             return;
         }
-        let text = format!("{done} of {of} done");
+        let text = text.to_owned();
         match &self.board.bars {
             Some(bars) => self.bar.get_or_init(|| self.spinner(bars)).set_message(text),
             None => self.board.print_line(&format!("{}: {text}", self.name)),

@@ -15,6 +15,7 @@ use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
+use crate::results_folder::expanded;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
@@ -34,6 +35,7 @@ use input::Input;
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let args = &ReportArgs { subjects: expanded(&args.subjects)?, ..args.clone() };
     args.guest.refuse_pairs()?;
     refuse_format(&args.output)?;
     let base = picture::base(args)?;

@@ -21,7 +21,8 @@ fn verbs() -> Vec<String> {
 
 #[test]
 fn the_verbs_are_these() {
-    let all = "measure compare run settings explain bisect report history experiment list doctor";
+    let all =
+        "measure compare run settings explain bisect report plan history experiment list doctor";
     assert_eq!(verbs().join(" "), all);
 }
 
@@ -163,7 +164,9 @@ fn manual_pages_are_written_one_a_verb() {
     pages.sort();
     let of_history = ["add", "blame", "export", "plot", "prune", "remove", "show"];
     let of_list = ["cpus", "functions", "paths"];
+    let of_plan = ["emit", "merge", "recheck", "run", "status"];
     let below = of_history.map(|verb| format!("history-{verb}")).into_iter();
+    let below = below.chain(of_plan.map(|verb| format!("plan-{verb}")));
     let below = below.chain(of_list.map(|verb| format!("list-{verb}")));
     let pages_of = verbs().into_iter().chain(below).map(|verb| format!("pathmeter-{verb}.1"));
     let mut all: Vec<String> = pages_of.chain(["pathmeter.1".to_owned()]).collect();

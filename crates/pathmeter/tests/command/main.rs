@@ -23,6 +23,7 @@ mod manners;
 mod matrix;
 mod new_probe;
 mod output;
+mod plan;
 mod report;
 mod results;
 mod rows;

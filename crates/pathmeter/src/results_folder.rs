@@ -1,0 +1,91 @@
+//! Folders of a plan's results, named where results are: each stands for all in it.
+
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+use pathmeter_plan::{Folder, FolderError};
+
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject::{Subject, is_host, lab_words};
+
+/// The results in a folder, if it is one of results: a kernel's build folder has none.
+fn results(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
+    if lab_words(path).is_some() || is_host(path) || !path.is_dir() {
+        return Ok(None);
+    }
+    let results = Folder::open(path).and_then(|folder| folder.results());
+    let failed = |FolderError { doing, path, error }| Failure::File { doing, path, error };
+    Ok(Some(results.map_err(failed)?).filter(|results| !results.is_empty()))
+}
+
+/// Whether it is a folder of results.
+pub(crate) fn is_results(path: &Path) -> bool {
+    results(path).is_ok_and(|results| results.is_some())
+}
+
+/// The same paths, with the results of a folder in place of the folder: by the subjects' names, in
+/// which numbers are compared as such, and then by CPU and condition.
+pub(crate) fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut expanded = Vec::new();
+    for path in paths {
+        match results(path)? {
+            None => expanded.push(path.clone()),
+            Some(results) => expanded.extend(sorted(results)?),
+        }
+    }
+    Ok(expanded)
+}
+
+fn sorted(results: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+    let named = results.into_iter().map(|path| {
+        let about = match Subject::open(&path)? {
+            Subject::Result(result) => {
+                let (configuration, subject) = (result.configuration, result.subject);
+                [subject.name, configuration.cpu, configuration.condition]
+            }
+            // What is no result is refused by who reads it.
+            Subject::Kernel(_) => [const { String::new() }; 3],
+        };
+        Ok((about, path))
+    });
+    let mut named = Failure::gather(named)?;
+    named.sort_by(|(one, _), (other, _)| {
+        let names = one.iter().zip(other).map(|(one, other)| by_number(one, other));
+        names.fold(Ordering::Equal, Ordering::then)
+    });
+    Ok(named.into_iter().map(|(_, path)| path).collect())
+}
+
+/// Compares texts, in which a row of digits is a number: 6.9 is before 6.12.
+fn by_number(one: &str, other: &str) -> Ordering {
+    let (one, other) = (parts(one), parts(other));
+    one.cmp(&other)
+}
+
+/// The rows of digits and of other characters; a number by its length without zeros, then itself.
+fn parts(text: &str) -> Vec<(usize, &str)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let is_digit = first.is_ascii_digit();
+        let end = rest.find(|c: char| c.is_ascii_digit() != is_digit).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        let number = part.trim_start_matches('0');
+        parts.push(if is_digit { (number.len(), number) } else { (0, part) });
+        rest = after;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_version_is_later() {
+        let mut names = ["6.12.deb", "6.9.deb", "5.10-rc10", "5.10-rc2", "10", "6.1", "lab"];
+        names.sort_by(|one, other| by_number(one, other));
+        assert_eq!(names, ["lab", "5.10-rc2", "5.10-rc10", "6.1", "6.9.deb", "6.12.deb", "10"]);
+        assert_eq!(by_number("a007", "a7"), Ordering::Equal);
+    }
+}

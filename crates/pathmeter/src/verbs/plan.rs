@@ -1,0 +1,30 @@
+//! `pathmeter plan`: many measurements as data, run by as many machines as there are.
+
+mod bench;
+mod draft;
+mod emit;
+mod loaded;
+mod measured;
+mod merge;
+mod node;
+mod pace;
+mod recheck;
+
+mod run;
+mod status;
+
+use crate::cli::{PlanArgs, PlanVerb};
+use crate::screen::output::Screen;
+use pathmeter_measure::failure::{Exit, Failure};
+
+/// Does what the user chose.
+pub(crate) fn run(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
+    match &args.verb {
+        None => draft::run(&args.draft, screen),
+        Some(PlanVerb::Run(args)) => run::run(args, screen),
+        Some(PlanVerb::Status(args)) => status::run(args, screen),
+        Some(PlanVerb::Merge(args)) => merge::run(args, screen),
+        Some(PlanVerb::Recheck(args)) => recheck::run(args, screen),
+        Some(PlanVerb::Emit(args)) => emit::run(args),
+    }
+}

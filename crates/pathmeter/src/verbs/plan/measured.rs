@@ -1,0 +1,144 @@
+//! Measuring a cell: the same steps as `measure` and `run`, and the same bytes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pathmeter_model::{Measurement, Status};
+use pathmeter_plan::{Cell, Plan};
+use pathmeter_vm::is_late;
+
+use super::bench::{self, Bench, Options, Program, refuse_changed};
+use super::loaded::{enter, qemu};
+use crate::cli::RunnerArgs;
+use crate::screen::output;
+use crate::verbs::run::one_of;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::program_result::Asked;
+use pathmeter_measure::session::Report;
+
+/// A plan on this machine.
+pub(super) struct Stand<'a> {
+    plan: &'a Plan,
+    bench: Bench,
+    images: Mutex<HashMap<usize, Image>>,
+    programs: Mutex<HashMap<usize, Arc<Program>>>,
+}
+
+/// What came of a cell.
+pub(super) struct Measured {
+    /// The document, as `measure` writes it.
+    pub(super) bytes: Vec<u8>,
+    /// Whether a path of it failed.
+    pub(super) has_failed_path: bool,
+}
+
+impl<'a> Stand<'a> {
+    /// For the plan that `args` names; paths are relative to its folder from here on.
+    ///
+    /// # Errors
+    /// What measures here is not what the plan is of.
+    pub(super) fn new(plan: &'a Plan, args: &RunnerArgs, no_cache: bool) -> Result<Self, Failure> {
+        let options = Options {
+            qemu: qemu(args.qemu.as_deref())?,
+            timeout: Some(args.timeout),
+            no_cache,
+            memory: Some(plan.memory_mib),
+            perturb: Some(plan.perturb),
+            append: Some(plan.append.clone()),
+            modules: plan.modules.clone(),
+        };
+        refuse_other(&args.plan, "pathmeter", &plan.pathmeter, env!("CARGO_PKG_VERSION"))?;
+        enter(&args.plan, plan)?;
+        let bench = Bench::new(options);
+        let cpu = plan.cells.first().and_then(|cell| cell.cpu.as_deref());
+        let usual = bench.session(cpu)?;
+        refuse_other(&args.plan, "QEMU", &plan.qemu, usual.qemu_version())?;
+        refuse_other(&args.plan, "the agent", &plan.agent_sha256, usual.agent_sha256())?;
+        Ok(Self { plan, bench, images: Mutex::default(), programs: Mutex::default() })
+    }
+
+    /// Measures a cell.
+    ///
+    /// # Errors
+    /// It can't be measured; or what lies here is not what was planned.
+    pub(super) fn measure(&self, cell: &Cell, progress: Report<'_>) -> Result<Measured, Failure> {
+        let session = self.bench.session(cell.cpu.as_deref())?;
+        let image = self.image(cell.image)?;
+        let image = self.bench.under(&image, cell.under.as_deref())?;
+        let program = cell.program.map(|number| self.program(number)).transpose()?;
+        if bench::id(&session, &image, program.as_deref()) != cell.id {
+            let what = "a file of its condition, its CPU or its modules is another one here";
+            let subject = PathBuf::from(self.plan.title(cell));
+            return Err(Failure::Unplanned { subject, what: what.to_owned() });
+        }
+        let result = match program.as_deref() {
+            None => session.measure(&image, progress)?,
+            Some(Program { packed, memory }) => {
+                let guests = session.with_memory(*memory);
+                one_of([&session, &guests], &image, &Asked::rows(packed), progress)?
+            }
+        };
+        refuse_late(&result)?;
+        let has_failed_path = result.paths.iter().any(|path| path.status == Status::Failed);
+        Ok(Measured { bytes: output::json(&result)?, has_failed_path })
+    }
+
+    /// The kernel, if it is the one that was planned; it is hashed once.
+    fn image(&self, number: usize) -> Result<Image, Failure> {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(image) = images.get(&number) {
+            return Ok(image.clone());
+        }
+        let planned = &self.plan.images[number];
+        let place = planned.place.as_ref().unwrap_or(&planned.subject);
+        let image = Image::open(Path::new(place))?;
+        if image.sha256() != planned.sha256 {
+            let what =
+                format!("its SHA-256 is {}, not the planned {}", image.sha256(), planned.sha256);
+            return Err(Failure::Unplanned { subject: PathBuf::from(place), what });
+        }
+        images.insert(number, image.clone());
+        Ok(image)
+    }
+
+    /// The program, packed once.
+    fn program(&self, number: usize) -> Result<Arc<Program>, Failure> {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(&number) {
+            return Ok(Arc::clone(program));
+        }
+        let planned = &self.plan.programs[number];
+        // What is left out of it was told when it was planned.
+        let program = self.bench.pack(&planned.wanted(), |_| {})?;
+        refuse_changed(&program.packed, planned)?;
+        let program = Arc::new(program);
+        programs.insert(number, Arc::clone(&program));
+        Ok(program)
+    }
+}
+
+/// Refuses to measure by something else than the plan is of: the results would have other bytes.
+fn refuse_other(plan: &Path, what: &str, planned: &str, here: &str) -> Result<(), Failure> {
+    if planned == here {
+        return Ok(());
+    }
+    let what =
+        format!("it is of {what} {planned}, and this is {here}: no result would be the same");
+    Err(Failure::Unplanned { subject: plan.to_owned(), what })
+}
+
+/// Refuses a result in which a path took too long, which depends on the machine.
+fn refuse_late(result: &Measurement) -> Result<(), Failure> {
+    let failed = result.paths.iter().filter(|path| path.status == Status::Failed);
+    let mut late = failed.filter_map(|path| Some((path, path.reason.as_ref()?)));
+    match late.find(|(_, reason)| is_late(reason)) {
+        None => Ok(()),
+        Some((path, reason)) => Err(Failure::Late {
+            subject: result.subject.name.clone(),
+            path: path.path.clone(),
+            reason: reason.clone(),
+        }),
+    }
+}

@@ -1,0 +1,286 @@
+//! `plan run`: measures the cells of a shard that have no result yet.
+//!
+//! Contract: a cell is measured, fails with a record, or is left as it was. A results folder that
+//! can't be written ends the run, since all that follows would be measured in vain.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, scope};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use pathmeter_plan::{
+    Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, Plan, Put, choose,
+};
+
+use super::loaded::{absolute, cells, read};
+use super::measured::{Measured, Stand};
+use super::node::{failed, node, variable};
+use super::pace::Pace;
+use crate::cli::PlanRunArgs;
+use crate::screen::output::{self, Screen, print_line};
+use crate::screen::progress::Board;
+use pathmeter_measure::failure::{Exit, Failure};
+
+/// Most lines of messages that a record keeps, the last ones.
+const MOST_LINES: usize = 40;
+
+/// Runs the cells and tells what came of them.
+pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let plan = read(&args.runner.plan)?;
+    let cells = chosen(args, &plan, screen)?;
+    let results = absolute(&args.runner.results)?;
+    let folder = Folder::create(&results).map_err(failed)?;
+    let stand = Stand::new(&plan, &args.runner, args.no_cache)?;
+    let board = Board::new(screen);
+    let run = Run {
+        plan: &plan,
+        stand: &stand,
+        folder: &folder,
+        node: node(),
+        screen,
+        board: &board,
+        pace: Pace::new(&board, cells.len()),
+        next: AtomicUsize::new(0),
+        ends: AtomicBool::new(false),
+        tally: Mutex::default(),
+    };
+    run.all(&cells, usize::from(args.jobs));
+    let Run { tally, .. } = run;
+    let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    output::print(format!("{}\n", tally.told(cells.len())).as_bytes())?;
+    tally.exit(screen)
+}
+
+/// The cells that the command line and the engine choose.
+fn chosen<'a>(
+    args: &PlanRunArgs,
+    plan: &'a Plan,
+    screen: &Screen,
+) -> Result<Vec<&'a Cell>, Failure> {
+    if !args.cell.is_empty() {
+        return cells(plan, &args.cell);
+    }
+    let chosen = choose(args.shard, plan.shards, &variable).map_err(|error| Failure::Usage {
+        message: error.to_string(),
+        help: "`pathmeter plan run --help` tells which variables are looked at".to_owned(),
+    })?;
+    let Some(chosen) = chosen else { return Ok(plan.cells.iter().collect()) };
+    let cells: Vec<&Cell> = plan.cells.iter().filter(|it| chosen.shard.holds(&it.id)).collect();
+    let all = plan.cells.len();
+    let (shard, by) = (chosen.shard, chosen.by.trim_end_matches(','));
+    screen.note(&format!("shard {shard}, by {by}: {} of {all} cells", cells.len()));
+    Ok(cells)
+}
+
+/// A run, shared by those that measure at the same time.
+struct Run<'a> {
+    plan: &'a Plan,
+    stand: &'a Stand<'a>,
+    folder: &'a Folder,
+    node: String,
+    screen: &'a Screen,
+    board: &'a Board,
+    pace: Pace<'a>,
+    next: AtomicUsize,
+    ends: AtomicBool,
+    tally: Mutex<Tally>,
+}
+
+/// What came of all cells so far.
+#[derive(Default)]
+struct Tally {
+    measured: usize,
+    there: usize,
+    permanent: usize,
+    transient: usize,
+    findings: usize,
+    /// Results in which a path failed.
+    with_failed_path: usize,
+    /// What ended the run.
+    end: Option<Failure>,
+}
+
+impl Run<'_> {
+    /// Measures all, so many at a time.
+    fn all(&self, cells: &[&Cell], jobs: usize) {
+        scope(|scope| {
+            let work = || {
+                while let Some(cell) = cells.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+                    if self.ends.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    self.one(cell);
+                }
+            };
+            for _ in 1..jobs.min(cells.len()) {
+                // Where no thread can be had, those that there are do it all.
+                if Builder::new().spawn_scoped(scope, work).is_err() {
+                    break;
+                }
+            }
+            work();
+        });
+    }
+
+    fn one(&self, cell: &Cell) {
+        let done = self.finish(cell);
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        match done {
+            Ok(Done::There) => tally.there += 1,
+            Ok(Done::Measured { has_failed_path }) => {
+                tally.measured += 1;
+                tally.with_failed_path += usize::from(has_failed_path);
+            }
+            Ok(Done::Finding) => tally.findings += 1,
+            Ok(Done::Failed(FailureClass::Permanent)) => tally.permanent += 1,
+            Ok(Done::Failed(FailureClass::Transient)) => tally.transient += 1,
+            Err(failure) => {
+                self.ends.store(true, Ordering::Relaxed);
+                tally.end.get_or_insert(failure);
+                return;
+            }
+        }
+        drop(tally);
+        self.pace.step(!matches!(done, Ok(Done::There)));
+    }
+
+    /// Makes sure that a cell has a result, or a record of why it has none.
+    ///
+    /// # Errors
+    /// The run can't go on.
+    fn finish(&self, cell: &Cell) -> Result<Done, Failure> {
+        if self.has_result(cell)? {
+            return Ok(Done::There);
+        }
+        let title = self.plan.title(cell);
+        let note = |progress: pathmeter_vm::Progress<'_>| {
+            if let pathmeter_vm::Progress::Note(text) = progress
+                && !self.screen.quiet()
+            {
+                self.board.aside(|| print_line(&format!("note: {title}: {text}")));
+            }
+        };
+        match self.stand.measure(cell, &note) {
+            Ok(Measured { bytes, has_failed_path }) => {
+                match self.folder.put(&cell.id, &bytes, &self.node).map_err(failed)? {
+                    Put::New | Put::Same => Ok(Done::Measured { has_failed_path }),
+                    Put::Different(finding) => {
+                        self.board.aside(|| print_line(&format!("finding: {finding}")));
+                        Ok(Done::Finding)
+                    }
+                }
+            }
+            Err(Failure::Interrupted) => Err(Failure::Interrupted),
+            Err(failure) => self.keep(cell, &title, &failure),
+        }
+    }
+
+    /// Whether the cell has a result of its kernel.
+    fn has_result(&self, cell: &Cell) -> Result<bool, Failure> {
+        let planned = &self.plan.images[cell.image].sha256;
+        Ok(match self.folder.result(&cell.id).map_err(failed)? {
+            Found::Whole(result, _) => result.configuration.image_sha256 == *planned,
+            Found::Missing | Found::Damaged(_) => false,
+        })
+    }
+
+    /// Tells a failure and keeps it.
+    fn keep(&self, cell: &Cell, title: &str, failure: &Failure) -> Result<Done, Failure> {
+        self.board.aside(|| {
+            print_line(&format!("cell {} ({title}) failed:", cell.id));
+            self.screen.report(failure)
+        });
+        let class = class(failure);
+        let tries = self.folder.failures(&cell.id).map_err(failed)?;
+        let record = FailureRecord {
+            schema: FailureSchema::V1,
+            cell: cell.id.clone(),
+            node: self.node.clone(),
+            number: tries + 1,
+            class,
+            exit: exit(class) as u8,
+            at: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+            messages: messages(failure),
+        };
+        self.folder.fail(&record).map_err(failed)?;
+        Ok(Done::Failed(class))
+    }
+}
+
+/// What came of a cell.
+enum Done {
+    There,
+    Measured { has_failed_path: bool },
+    Finding,
+    Failed(FailureClass),
+}
+
+/// Whether another try may help.
+pub(super) fn class(failure: &Failure) -> FailureClass {
+    if failure.is_of_the_moment() { FailureClass::Transient } else { FailureClass::Permanent }
+}
+
+/// The exit code of a class.
+pub(super) fn exit(class: FailureClass) -> Exit {
+    match class {
+        FailureClass::Permanent => Exit::Unmeasured,
+        FailureClass::Transient => Exit::TryAgain,
+    }
+}
+
+/// The end of what is said of a failure.
+fn messages(failure: &Failure) -> Vec<String> {
+    let lines = failure.each().iter().flat_map(|single| {
+        let help = single.advice().map(|help| format!("help: {help}"));
+        let console = single.console().unwrap_or_default();
+        let console: Vec<String> = console.lines().map(str::to_owned).collect();
+        single.lines().into_iter().chain(help).chain(console)
+    });
+    let mut lines: Vec<String> = lines.map(|line| pathmeter_model::clean(&line)).collect();
+    // The first says what it is.
+    let cut = lines.len().saturating_sub(MOST_LINES);
+    if cut > 0 {
+        lines.drain(1..=cut);
+    }
+    lines
+}
+
+impl Tally {
+    /// `40 cells: 31 measured, 8 there already, 1 failed`.
+    fn told(&self, cells: usize) -> String {
+        let failed = self.permanent + self.transient;
+        let rest = cells - self.measured - self.there - failed - self.findings;
+        let parts = [
+            (self.measured, "measured"),
+            (self.there, "there already"),
+            (failed, "failed"),
+            (self.findings, "differ from the result that is there"),
+            (rest, "left"),
+        ];
+        let parts = parts.iter().filter(|(number, _)| *number > 0);
+        let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
+        let cells = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
+        if parts.is_empty() { cells } else { format!("{cells}: {}", parts.join(", ")) }
+    }
+
+    /// How the run ends.
+    fn exit(self, screen: &Screen) -> Result<Exit, Failure> {
+        if self.with_failed_path > 0 {
+            screen.note(&format!(
+                "in {} results a path failed: its row has the reason",
+                self.with_failed_path
+            ));
+        }
+        match self.end {
+            Some(failure @ Failure::Interrupted) => Err(failure),
+            Some(failure) => {
+                screen.report(&failure);
+                Ok(exit(class(&failure)))
+            }
+            None if self.findings > 0 => Ok(Exit::Worse),
+            None if self.transient > 0 => Ok(Exit::TryAgain),
+            None if self.permanent > 0 => Ok(Exit::Unmeasured),
+            None => Ok(Exit::Done),
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! `plan`: from a file of wishes to cells, and what is said of results, without a guest.
+
+use serde_json::Value;
+
+use crate::documents::faults;
+use crate::results::base;
+use crate::scene::{Ran, Scene, kernel, qemu};
+
+const WISHES: &str = "subjects = [\"kernels/*\", \"lab\"]\ncpus = [\"max\"]\n\
+                      under = [\"default\", \"boot:nopti\"]\n";
+
+/// A scene with two kernels, of which one lies there twice, and `wishes`.
+fn scene(wishes: &str) -> Scene {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("kernels")).unwrap();
+    let bytes = std::fs::read(kernel("vmlinux.elf")).unwrap();
+    scene.write("kernels/one", &bytes);
+    scene.write("kernels/same", &bytes);
+    scene.write("kernels/two", [&bytes[..], b"\0"].concat());
+    scene.write("wishes.toml", wishes);
+    scene
+}
+
+fn plan_again(scene: &Scene) -> Ran {
+    scene.run(&["plan", "wishes.toml", "-o", "plan.json", "--qemu", &qemu("models")])
+}
+
+/// The same, and what is in the plan.
+fn planned(wishes: &str) -> (Scene, Value) {
+    let scene = scene(wishes);
+    let ran = plan_again(&scene);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(0), ""), "{}", ran.stderr);
+    let plan = serde_json::from_str(&scene.read("plan.json")).unwrap();
+    (scene, plan)
+}
+
+fn ids(plan: &Value) -> Vec<String> {
+    let cells = plan["cells"].as_array().unwrap().iter();
+    cells.map(|cell| cell["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A result of the cell's kernel, as far as a run looks at those of others.
+fn result(plan: &Value, cell: usize) -> Vec<u8> {
+    let image = usize::try_from(plan["cells"][cell]["image"].as_u64().unwrap()).unwrap();
+    let mut result = base();
+    let planned = plan["images"][image]["sha256"].as_str().unwrap();
+    planned.clone_into(&mut result.configuration.image_sha256);
+    let mut bytes = serde_json::to_vec(&result).unwrap();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn status(scene: &Scene) -> Ran {
+    scene.run(&["plan", "status", "plan.json", "--results", "results"])
+}
+
+fn run(scene: &Scene, more: &[&str]) -> Ran {
+    let qemu = qemu("models");
+    let fixed = ["plan", "run", "plan.json", "--results", "results", "--qemu", &qemu];
+    scene.run(&[&fixed[..], more].concat())
+}
+
+#[test]
+fn a_plan_is_valid_by_its_schema_and_the_same_kernel_is_planned_once() {
+    let (scene, plan) = planned(WISHES);
+    assert_eq!(faults("pathmeter.plan-1.json", &plan), [""; 0]);
+    let names: Vec<&str> = plan["images"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["subject"].as_str().unwrap())
+        .collect();
+    assert_eq!((names, ids(&plan).len()), (vec!["lab", "one", "two"], 6));
+    assert_eq!(plan["images"][1]["place"], "kernels/one");
+    let again = plan_again(&scene).stderr;
+    assert!(again.contains("kernels/same is the same kernel as kernels/one"), "{again}");
+    assert!(again.contains("plan.json: 6 cells of 3 kernels"), "{again}");
+}
+
+#[test]
+fn the_order_of_wishes_and_the_place_of_kernels_are_not_part_of_a_cell() {
+    let (first, plan) = planned(WISHES);
+    let shuffled = "under = [\"boot:nopti\", \"default\", \" boot:nopti \"]\n\
+                    cpus = [\"max\", \"max\"]\nsubjects = [\"lab\", \"kernels/two\", \"kernels/*\"]";
+    let (second, _) = planned(shuffled);
+    assert_eq!(first.read("plan.json"), second.read("plan.json"));
+    // Elsewhere, and relative to another folder.
+    std::fs::create_dir(second.path("out")).unwrap();
+    let output = ["-o", "out/plan.json", "--qemu", &qemu("models")];
+    let ran = second.run(&[&["plan", "wishes.toml"][..], &output].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let moved: Value = serde_json::from_str(&second.read("out/plan.json")).unwrap();
+    assert_eq!(ids(&moved), ids(&plan));
+    assert!(moved["folder"].as_str().unwrap().starts_with('/'));
+}
+
+#[test]
+fn what_decides_a_result_is_part_of_its_cell() {
+    let (_, plan) = planned(WISHES);
+    let before = ids(&plan);
+    for (from, to) in [
+        ("\"max\"", "\"Haswell\""),
+        ("nopti", "nokaslr"),
+        ("subjects", "memory = 256\nsubjects"),
+        ("subjects", "perturb = 2\nsubjects"),
+    ] {
+        let (_, other) = planned(&WISHES.replacen(from, to, 1));
+        let shared = ids(&other).into_iter().filter(|id| before.contains(id)).count();
+        let expected = if from == "nopti" { 3 } else { 0 };
+        assert_eq!(shared, expected, "{to}");
+    }
+}
+
+#[test]
+fn what_can_not_be_planned_is_refused_with_its_line() {
+    for (wishes, told) in [
+        ("subjets = []\n", "wishes.toml:1: unknown field `subjets`"),
+        ("subjets = []\n", "did you mean `subjects`?"),
+        ("subjects = [\n  \"host\"]", "wishes.toml:2: host: times of a machine"),
+        ("subjects = [\"*.rpm\"]", "wishes.toml:1: *.rpm: no file matches"),
+        ("subjects = [\"wishes.json\"]", "wishes.json: a document, and no kernel"),
+        ("subjects = [\"lab:iobitmp=lazy\"]", "no mechanism is called \"iobitmp\""),
+        ("subjects = [\"lab\"]\nunder = [\"bot:a\"]", "wishes.toml:2: --under=bot:a: "),
+        ("subjects = [\"lab\"]\nunder = [\"cpu:zen2\"]", "wishes.toml:2: cpu: in a condition"),
+        ("subjects = [\"lab\"]\nunder = [\"ioports:9\"]", "wishes.toml:2: --under ioports:9: only"),
+        ("subjects = [\"lab\"]\ncpus = [\"Zen33\"]", "wishes.toml:2: --cpu Zen33: no profile"),
+        ("subjects = [\"lab\"]\nmemory = 7\ncpus = [\"max\"]", "7 is not in 64..=65536"),
+        ("subjects = [\"gone\"]\ncpus = [\"max\"]", "gone: cannot open"),
+        ("subjects = [", "wishes.toml:1: "),
+    ] {
+        let scene = scene(wishes);
+        scene.write("wishes.json", "{}");
+        let ran = plan_again(&scene);
+        let code = if told.starts_with("gone") { 3 } else { 2 };
+        assert_eq!((ran.code, &ran.stdout[..]), (Some(code), ""), "{wishes}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told), "{told} is not in {}", ran.stderr);
+        assert!(!scene.path("plan.json").exists());
+    }
+}
+
+#[test]
+fn a_cell_that_fails_has_a_record_and_one_with_a_result_is_not_touched() {
+    let (scene, plan) = planned(WISHES);
+    let ids = ids(&plan);
+    std::fs::create_dir(scene.path("results")).unwrap();
+    assert_eq!(status(&scene).code, Some(75));
+    let whole = result(&plan, 2);
+    scene.write(&format!("results/{}.json", ids[2]), &whole);
+    let ran = run(&scene, &["--jobs", "3"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert_eq!(ran.stdout, "6 cells: 1 there already, 5 failed\n");
+    assert_eq!(scene.read(&format!("results/{}.json", ids[2])).as_bytes(), whole);
+    let names = scene.files("results");
+    let records: Vec<&String> = names.iter().filter(|name| name.contains(".failure-")).collect();
+    assert_eq!(records.len(), 5, "{names:?}");
+    let record = serde_json::from_str(&scene.read(&format!("results/{}", records[0]))).unwrap();
+    assert_eq!(faults("pathmeter.plan-failure-1.json", &record), [""; 0]);
+    assert_eq!(
+        (&record["try"], &record["exit"], &record["class"]),
+        (&1.into(), &3.into(), &"permanent".into())
+    );
+    assert!(record["messages"][0].as_str().unwrap().contains("starting QEMU"), "{record}");
+
+    let shown = status(&scene);
+    assert_eq!(shown.code, Some(3));
+    assert!(shown.stdout.starts_with("6 cells: 1 done, 5 failed, 0 missing\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("another try would not help: "), "{}", shown.stdout);
+    let json = ["plan", "status", "plan.json", "--results", "results", "--json"];
+    let document: Value = serde_json::from_str(&scene.run(&json).stdout).unwrap();
+    assert_eq!(faults("pathmeter.plan-status-1.json", &document), [""; 0]);
+    let missing = [&json[..5], &["--missing"]].concat();
+    let expected: Vec<&String> = ids.iter().filter(|id| **id != ids[2]).collect();
+    assert_eq!(scene.run(&missing).stdout.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_shard_is_named_or_found_in_an_engines_variables() {
+    let (scene, plan) = planned(WISHES);
+    let all = ids(&plan).len();
+    let counted = |ran: &Ran| -> usize {
+        let words = ran.stdout.split(' ').next().unwrap_or_default();
+        words.parse().unwrap_or_else(|_| panic!("{}{}", ran.stdout, ran.stderr))
+    };
+    let shards = (1..=3).map(|it| counted(&run(&scene, &["--shard", &format!("{it}/3")])));
+    assert_eq!(shards.sum::<usize>(), all);
+    let with = |variables: &[(&str, &str)], more: &[&str]| -> Ran {
+        let qemu = qemu("models");
+        let fixed = ["plan", "run", "plan.json", "--results", "results", "--qemu", &qemu];
+        let mut command = scene.command(&[&fixed[..], more].concat());
+        command.envs(variables.iter().copied()).output().unwrap().into()
+    };
+    let gitlab = with(&[("CI_NODE_INDEX", "2"), ("CI_NODE_TOTAL", "3")], &[]);
+    assert!(gitlab.stderr.contains("shard 2/3, by CI_NODE_INDEX=2"), "{}", gitlab.stderr);
+    assert_eq!(counted(&gitlab), counted(&run(&scene, &["--shard", "2/3"])));
+    let refused = with(&[("JOB_COMPLETION_INDEX", "0")], &[]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.contains("give --shard /N"), "{}", refused.stderr);
+    let given = with(&[("JOB_COMPLETION_INDEX", "0")], &["--shard", "/3"]);
+    assert!(given.stderr.contains("shard 1/3, by JOB_COMPLETION_INDEX=0"), "{}", given.stderr);
+    let one = with(&[("JOB_COMPLETION_INDEX", "0")], &["--cell", &ids(&plan)[0]]);
+    assert!(one.stdout.starts_with("1 cell: "), "{}{}", one.stdout, one.stderr);
+    let none = run(&scene, &["--cell", "xyz"]);
+    assert_eq!(none.code, Some(2));
+    assert!(none.stderr.contains("--cell xyz: 0 cells"), "{}", none.stderr);
+}
+
+#[test]
+fn a_kernel_that_changed_and_another_qemu_are_named_and_nothing_is_measured() {
+    let (scene, plan) = planned(WISHES);
+    scene.write("kernels/one", b"\x7fELF of another build");
+    let ran = run(&scene, &[]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let told =
+        ran.stderr.contains("kernels/one: its SHA-256 is ") || ran.stderr.contains("kernels/one: ");
+    assert!(told, "{}", ran.stderr);
+    let other = ["plan", "run", "plan.json", "--results", "r", "--qemu", &qemu("tells")];
+    let ran = scene.run(&other);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""));
+    assert!(ran.stderr.contains("QEMU 7.2.0, and this is 7.2.22"), "{}", ran.stderr);
+    assert_eq!(scene.files("r"), [""; 0]);
+    let image = plan["images"][1]["sha256"].as_str().unwrap();
+    let edited = scene.read("plan.json").replace(image, &"0".repeat(64));
+    scene.write("plan.json", edited.replace("\"pathmeter\":\"", "\"pathmeter\":\"9"));
+    let ran = run(&scene, &[]);
+    assert!(ran.stderr.contains("it is of pathmeter 9"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_file_that_is_no_plan_is_refused_by_each_verb() {
+    let scene = Scene::new();
+    scene.write("plan.json", "{\"schema\":\"pathmeter.result/1\"}");
+    std::fs::create_dir(scene.path("results")).unwrap();
+    for verb in [&["run"][..], &["status"], &["recheck", "--sample", "1"]] {
+        let ran = scene.run(&[&["plan"], verb, &["plan.json", "--results", "results"]].concat());
+        assert_eq!(ran.code, Some(3), "{verb:?}");
+        assert!(ran.stderr.contains("plan.json: not a plan"), "{verb:?}: {}", ran.stderr);
+    }
+    assert_eq!(scene.run(&["plan", "emit", "make", "plan.json"]).code, Some(3));
+}
+
+#[test]
+fn folders_are_joined_or_refused() {
+    let (scene, plan) = planned(WISHES);
+    let ids = ids(&plan);
+    for (folder, cell) in [("a", 0), ("a", 1), ("b", 1), ("b", 2)] {
+        std::fs::create_dir_all(scene.path(folder)).unwrap();
+        scene.write(&format!("{folder}/{}.json", ids[cell]), result(&plan, cell));
+    }
+    let ran = scene.run(&["plan", "merge", "b", "a", "-o", "results"]);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(0), "3 results, 3 of them new\n"));
+    let shown = status(&scene);
+    assert!(shown.stdout.starts_with("6 cells: 3 done, 0 failed, 3 missing\n"), "{}", shown.stdout);
+    assert_eq!(shown.code, Some(75));
+    let mut other = base();
+    other.paths[0] = pathmeter_model::example::path("syscall.getppid", &[331, 330, 330]);
+    scene.write(&format!("b/{}.json", ids[1]), serde_json::to_vec(&other).unwrap());
+    let ran = scene.run(&["plan", "merge", "a", "b", "-o", "new"]);
+    assert_eq!((ran.code, &ran.stdout[..]), (Some(1), ""));
+    let told = "differ: syscall.getppid: sample 0 is 330 and 331; nothing was joined";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(scene.files("new"), [""; 0]);
+    let ran = scene.run(&["plan", "merge", "a", "gone", "-o", "new"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("opening gone: "), "{}", ran.stderr);
+}
+
+#[test]
+fn each_engine_gets_the_plans_shards_and_a_name_that_it_can_not_read_is_refused() {
+    let (scene, _) = planned(WISHES);
+    for engine in ["slurm", "kubernetes", "gitlab", "github", "parallel", "make", "snakemake"] {
+        let ran = scene.run(&["plan", "emit", engine, "plan.json", "--seconds", "200"]);
+        assert_eq!((ran.code, &ran.stderr[..]), (Some(0), ""), "{engine}");
+        assert!(ran.stdout.contains("6 cells in 4 shards"), "{engine}: {}", ran.stdout);
+        if engine.starts_with(['k', 'g']) {
+            use yaml_rust2::YamlLoader;
+            assert_eq!(YamlLoader::load_from_str(&ran.stdout).unwrap().len(), 1, "{engine}");
+        }
+    }
+    let ran = scene.run(&["plan", "emit", "make", "plan.json", "--results", "my results"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("\"my results\" can't stand"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_folder_of_results_stands_for_all_of_them_in_a_history_and_a_report() {
+    let (scene, plan) = planned(WISHES);
+    std::fs::create_dir(scene.path("results")).unwrap();
+    for (id, name) in ids(&plan).into_iter().zip(["linux-6.12", "linux-6.9", "linux-6.1"]) {
+        let mut result = base();
+        name.clone_into(&mut result.subject.name);
+        name.clone_into(&mut result.configuration.image_sha256);
+        scene.write(&format!("results/{id}.json"), serde_json::to_vec(&result).unwrap());
+    }
+    scene.write("results/nodes-n1-1.jsonl", "");
+    scene.write(&format!("results/{}.failure-1.json", ids(&plan)[4]), "{}");
+    let ran = scene.run(&["history", "add", "results", "--db", "h.sqlite"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout.lines().count(), 3, "{}", ran.stdout);
+    for (line, name) in ran.stdout.lines().zip(["linux-6.1", "linux-6.9", "linux-6.12"]) {
+        assert!(line.ends_with(name) || line.contains(&format!("{name},")), "{line}");
+    }
+    let ran = scene.run(&["report", "results", "-o", "page.html"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(scene.read("page.html").contains("linux-6.9"));
+    let idle = scene.run(&["report", "results", "-o", "page.html", "--cpu", "zen2"]);
+    assert_eq!(idle.code, Some(2));
+    assert!(idle.stderr.contains("--cpu would change nothing"), "{}", idle.stderr);
+}

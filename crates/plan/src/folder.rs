@@ -1,0 +1,359 @@
+//! A folder of results: what lies in it, and putting something there.
+//!
+//! Contract: a file appears whole, on the disk and under its name, or not at all. No result is ever
+//! replaced: the same bytes are fine, others are a finding and are kept beside. What has a result's
+//! name and is none is moved aside. Nothing is locked, so that the folder may lie on a network.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
+use serde::Serialize;
+
+use crate::difference::first_difference;
+use crate::file::{self, Pending, Raw};
+use crate::id::sha256;
+use crate::names::{self, Kind};
+use crate::record::{FailureRecord, Finding, FindingSchema, FoundResult, Written};
+
+/// Bytes of a record that are read.
+const MOST_RECORD: u64 = 1 << 20;
+/// Bytes of a list of nodes that are read.
+const MOST_NODES: u64 = 1 << 28;
+/// How often a name is tried for that others take at the same time.
+const TRIES: u32 = 16;
+
+/// A folder of results.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// Something in a folder of results could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("{doing} {}: {error}", .path.display())]
+pub struct FolderError {
+    /// What was being done.
+    pub doing: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub error: io::Error,
+}
+
+/// What lies under the name of a cell's result.
+#[derive(Debug)]
+pub enum Found {
+    /// Nothing.
+    Missing,
+    /// A result, with its bytes.
+    Whole(Box<Measurement>, Vec<u8>),
+    /// Something else, and what.
+    Damaged(String),
+}
+
+/// What came of putting a result into its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Put {
+    /// It is there.
+    New,
+    /// The same was there.
+    Same,
+    /// Another one was there, and is; this one was kept beside it.
+    Different(Box<Finding>),
+}
+
+/// The names in a folder.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// Files of cells by their ids and kinds.
+    pub(crate) cells: BTreeMap<(String, Kind), Vec<String>>,
+    /// Lists of nodes.
+    pub(crate) nodes: Vec<String>,
+}
+
+impl Listing {
+    /// The names of the files of this kind of a cell.
+    pub(crate) fn of(&self, id: &str, kind: Kind) -> &[String] {
+        self.cells.get(&(id.to_owned(), kind)).map_or(&[], Vec::as_slice)
+    }
+
+    /// All files of this kind, in order.
+    pub(crate) fn all(&self, kind: Kind) -> impl Iterator<Item = (&str, &str)> {
+        let of = self.cells.iter().filter(move |((_, known), _)| *known == kind);
+        of.flat_map(|((id, _), names)| names.iter().map(move |name| (&**id, &**name)))
+    }
+}
+
+impl Folder {
+    /// The folder at `path`, which must be there.
+    ///
+    /// # Errors
+    /// It is not, or is something else.
+    pub fn open(path: &Path) -> Result<Self, FolderError> {
+        let is_folder = fs::metadata(path).map(|about| about.is_dir());
+        let about = is_folder.and_then(|is_folder| {
+            if is_folder { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
+        });
+        about.map_err(|error| FolderError { doing: "opening", path: path.to_owned(), error })?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// The same, made if it isn't there.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn create(path: &Path) -> Result<Self, FolderError> {
+        fs::create_dir_all(path).map_err(|error| FolderError {
+            doing: "making the folder",
+            path: path.to_owned(),
+            error,
+        })?;
+        Self::open(path)
+    }
+
+    /// The results in it by their names alone, in the order of their cells' ids.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn results(&self) -> Result<Vec<PathBuf>, FolderError> {
+        let is_result =
+            |name: &String| names::kind(name).is_some_and(|(_, kind)| kind == Kind::Result);
+        let names = self.names()?.into_iter().filter(is_result);
+        Ok(names.map(|name| self.path.join(name)).collect())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What lies under the name of the result of the cell `id`, read whole.
+    ///
+    /// # Errors
+    /// It is there and can't be read, which says nothing of what it is.
+    pub fn result(&self, id: &str) -> Result<Found, FolderError> {
+        let name = names::result(id);
+        Ok(match self.bytes(&name, MAX_DOCUMENT_BYTES as u64)? {
+            Raw::Missing => Found::Missing,
+            Raw::NoFile(what) => Found::Damaged(what.to_owned()),
+            Raw::File(bytes) => match parse_measurement(&bytes) {
+                Ok(result) => Found::Whole(Box::new(result), bytes),
+                Err(error) => Found::Damaged(error.to_string()),
+            },
+        })
+    }
+
+    /// Puts the bytes of a result that `node` measured into their place.
+    ///
+    /// # Errors
+    /// They can't be written; nothing is left of them then.
+    pub fn put(&self, id: &str, bytes: &[u8], node: &str) -> Result<Put, FolderError> {
+        let hash = sha256(bytes);
+        self.tell(id, &hash, node)?;
+        let name = names::result(id);
+        for _ in 0..TRIES {
+            if self.publish(&name, bytes)? {
+                return Ok(Put::New);
+            }
+            match self.result(id)? {
+                Found::Whole(_, there) if there == bytes => return Ok(Put::Same),
+                Found::Whole(_, there) => return self.keep_beside(id, &there, (bytes, node)),
+                Found::Damaged(_) => self.move_aside(id)?,
+                Found::Missing => {}
+            }
+        }
+        Err(self.error("writing", &name, io::Error::other("others take its name again and again")))
+    }
+
+    /// Keeps a failure.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn fail(&self, record: &FailureRecord) -> Result<(), FolderError> {
+        let bytes = json(record);
+        let name = names::other(&record.cell, Kind::Failure, &sha256(&bytes)[..12]);
+        self.publish(&name, &bytes).map(drop)
+    }
+
+    /// How many failures of the cell it holds.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn failures(&self, id: &str) -> Result<u32, FolderError> {
+        let names = self.names()?;
+        let count = names.iter().filter(|it| names::kind(it) == Some((id, Kind::Failure)));
+        Ok(u32::try_from(count.count()).unwrap_or(u32::MAX))
+    }
+
+    /// Writes down that a node has a result, before it is put there.
+    fn tell(&self, id: &str, sha256: &str, node: &str) -> Result<(), FolderError> {
+        let name = format!("{}-{node}-{}.jsonl", names::NODES, std::process::id());
+        let (cell, sha256, node) = (id.to_owned(), sha256.to_owned(), node.to_owned());
+        let line = json(&Written { cell, sha256, node });
+        let open = || File::options().append(true).create(true).open(self.path.join(&name));
+        let written = open().and_then(|mut file| file.write_all(&line));
+        written.map_err(|error| self.error("writing", &name, error))
+    }
+
+    /// Keeps a result beside the other one, and what they differ in.
+    fn keep_beside(
+        &self,
+        id: &str,
+        there: &[u8],
+        (bytes, node): (&[u8], &str),
+    ) -> Result<Put, FolderError> {
+        let [first, other] = [there, bytes].map(sha256);
+        let rest = format!("{node}-{}", &other[..8]);
+        let file = names::other(id, Kind::Conflict, &rest);
+        let finding = Finding {
+            schema: FindingSchema::V1,
+            cell: id.to_owned(),
+            first: FoundResult {
+                file: names::result(id),
+                nodes: self.nodes_of(id, &first)?,
+                sha256: first,
+            },
+            other: FoundResult { file, sha256: other, nodes: vec![node.to_owned()] },
+            difference: first_difference(there, bytes),
+        };
+        self.publish(&finding.other.file, bytes)?;
+        self.publish(&names::other(id, Kind::Finding, &rest), &json(&finding))?;
+        Ok(Put::Different(Box::new(finding)))
+    }
+
+    /// The nodes that had this result of the cell.
+    fn nodes_of(&self, id: &str, sha256: &str) -> Result<Vec<String>, FolderError> {
+        let mut nodes: Vec<String> = Vec::new();
+        for name in self.names()?.iter().filter(|name| names::is_nodes(name)) {
+            let told = self.told(name)?.into_iter();
+            let of = told.filter(|it| it.cell == id && it.sha256 == sha256);
+            nodes.extend(of.map(|it| it.node));
+        }
+        nodes.sort();
+        nodes.dedup();
+        Ok(nodes)
+    }
+
+    /// What a list of nodes says; lines that say nothing are left out, such as the beginning of one
+    /// that was not written to its end.
+    pub(crate) fn told(&self, name: &str) -> Result<Vec<Written>, FolderError> {
+        let Raw::File(bytes) = self.bytes(name, MOST_NODES)? else { return Ok(Vec::new()) };
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+    }
+
+    /// Moves what has the name of a result and is none aside.
+    pub(crate) fn move_aside(&self, id: &str) -> Result<(), FolderError> {
+        let (name, process) = (names::result(id), std::process::id());
+        for number in 0..TRIES {
+            let aside = names::other(id, Kind::Damaged, &format!("{process}-{number}"));
+            if self.path.join(&aside).symlink_metadata().is_ok() {
+                continue;
+            }
+            let [from, to] = [&name, &aside].map(|name| self.path.join(name));
+            match fs::rename(from, to) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(self.error("moving aside", &name, error));
+                }
+                _ => {}
+            }
+            // Another process may have been quicker, and have put the result there.
+            if let Raw::File(bytes) = self.bytes(&aside, MAX_DOCUMENT_BYTES as u64)?
+                && parse_measurement(&bytes).is_ok()
+            {
+                self.publish(&name, &bytes)?;
+            }
+            return Ok(());
+        }
+        Err(self.error("moving aside", &name, ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Gives a file of these bytes this name; false if something has it.
+    pub(crate) fn publish(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
+        let failed = |error| self.error("writing", name, error);
+        let pending = self.pending(name, bytes)?;
+        pending.file().sync_all().map_err(failed)?;
+        let published = pending.publish(&self.path.join(name)).map_err(failed)?;
+        // Not every filesystem can; the name is there in any case once it is on the disk.
+        let _ = File::open(&self.path).and_then(|folder| folder.sync_all());
+        Ok(published)
+    }
+
+    /// Gives a file of these bytes this name, in place of what has it: for lists that only grow.
+    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+        let replaced = file::replace(&self.path, name, bytes);
+        replaced.map_err(|error| self.error("writing", name, error))
+    }
+
+    /// A file of these bytes that has no name yet.
+    pub(crate) fn pending(&self, name: &str, bytes: &[u8]) -> Result<Pending, FolderError> {
+        let pending = Pending::new(&self.path, bytes);
+        pending.map_err(|error| self.error("writing", name, error))
+    }
+
+    /// The names of all files in it, in order.
+    pub(crate) fn names(&self) -> Result<Vec<String>, FolderError> {
+        let failed = |error| FolderError { doing: "reading", path: self.path.clone(), error };
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            // Ours are text.
+            names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The same, by cells.
+    pub(crate) fn listing(&self) -> Result<Listing, FolderError> {
+        let mut listing = Listing::default();
+        for name in self.names()? {
+            if let Some((id, kind)) = names::kind(&name) {
+                let key = (id.to_owned(), kind);
+                listing.cells.entry(key).or_default().push(name);
+            } else if names::is_nodes(&name) {
+                listing.nodes.push(name);
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Whether a file begins and ends as a result does: for what must not read all of many.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(crate) fn looks_whole(&self, name: &str) -> Result<bool, FolderError> {
+        let ends = file::ends::<{ BEGINS.len() }, { ENDS.len() }>(&self.path.join(name));
+        let ends = ends.map_err(|error| self.error("reading", name, error))?;
+        Ok(ends == Some((*BEGINS, *ENDS)))
+    }
+
+    /// A failure that was kept; None if the file holds none.
+    pub(crate) fn failure(&self, name: &str) -> Result<Option<FailureRecord>, FolderError> {
+        let Raw::File(bytes) = self.bytes(name, MOST_RECORD)? else { return Ok(None) };
+        Ok(serde_json::from_slice(&bytes).ok())
+    }
+
+    /// The bytes of a file, and one more than `most` if it has more.
+    pub(crate) fn bytes(&self, name: &str, most: u64) -> Result<Raw, FolderError> {
+        let read = file::read(&self.path.join(name), most);
+        read.map_err(|error| self.error("reading", name, error))
+    }
+
+    pub(crate) fn error(&self, doing: &'static str, name: &str, error: io::Error) -> FolderError {
+        FolderError { doing, path: self.path.join(name), error }
+    }
+}
+
+/// How results begin and end.
+const BEGINS: &[u8; 30] = br#"{"schema":"pathmeter.result/1""#;
+const ENDS: &[u8; 2] = b"}\n";
+
+/// A record as a line.
+pub(crate) fn json(record: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(record).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}

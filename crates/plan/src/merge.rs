@@ -1,0 +1,182 @@
+//! Joining folders of results into the one that a single machine would have written.
+//!
+//! Contract: the order of the folders changes nothing. Before anything is written all are read;
+//! two different results of one cell, or a finding in one of the folders, and nothing is written.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use pathmeter_model::MAX_DOCUMENT_BYTES;
+
+use crate::difference::first_difference;
+use crate::file::{Pending, Raw};
+use crate::folder::{Folder, FolderError, Found};
+use crate::names::{self, Kind};
+use crate::record::Written;
+
+/// Files that are written before all of them are brought to the disk at once.
+const BATCH: usize = 256;
+
+/// What was joined.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Results in the folder now.
+    pub results: usize,
+    /// Those of them that were not there before.
+    pub new: usize,
+    /// Files that have a result's name and are none; they were left where they are.
+    pub damaged: Vec<PathBuf>,
+}
+
+/// Why folders are not joined.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// A folder can't be read or written.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Two results of one cell are not the same.
+    #[error("{} and {} differ: {difference}", .one.display(), .other.display())]
+    Conflict {
+        /// One of them.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// In what.
+        difference: String,
+    },
+    /// A folder has a finding.
+    #[error("{} is a result that differs from another one", .0.display())]
+    Finding(PathBuf),
+}
+
+/// Joins `sources` into `out`, which may hold results already.
+///
+/// # Errors
+/// [`MergeError`]: nothing was written, unless `out` can't be.
+pub fn merge(sources: &[Folder], out: &Folder) -> Result<Merged, MergeError> {
+    let mut all = vec![out];
+    // Named twice, or the place itself: that is read once.
+    let real = |folder: &Folder| folder.path().canonicalize().ok();
+    for source in sources {
+        if all.iter().all(|known| real(known) != real(source)) {
+            all.push(source);
+        }
+    }
+    // In the order of their names, so that what is reported does not depend on that of the words.
+    all[1..].sort_by_key(|folder| folder.path().to_owned());
+    let mut merged = Merged::default();
+    let found = results(&all, &mut merged)?;
+    merged.results = found.len();
+    let new = found.iter().filter(|(_, source)| source.path() != out.path());
+    let new: Vec<_> = new.map(|(id, source)| (names::result(id), *source)).collect();
+    merged.new = new.len();
+    for (id, _) in found.iter().filter(|(id, _)| merged.damaged.contains(&place(out, id))) {
+        out.move_aside(id)?;
+    }
+    copy(&new, out)?;
+    copy(&failures(&all, out)?, out)?;
+    nodes(&all, out)?;
+    Ok(merged)
+}
+
+fn place(folder: &Folder, id: &str) -> PathBuf {
+    folder.path().join(names::result(id))
+}
+
+/// Where each cell's result is; all of its results were compared.
+fn results<'a>(
+    folders: &[&'a Folder],
+    merged: &mut Merged,
+) -> Result<BTreeMap<String, &'a Folder>, MergeError> {
+    let mut found: BTreeMap<String, &Folder> = BTreeMap::new();
+    for folder in folders {
+        let listing = folder.listing()?;
+        if let Some((_, name)) = listing.all(Kind::Conflict).next() {
+            return Err(MergeError::Finding(folder.path().join(name)));
+        }
+        for (id, name) in listing.all(Kind::Result) {
+            let bytes = match folder.result(id)? {
+                Found::Whole(_, bytes) => bytes,
+                Found::Missing => continue,
+                Found::Damaged(_) => {
+                    merged.damaged.push(folder.path().join(name));
+                    continue;
+                }
+            };
+            match found.get(id) {
+                None => {
+                    found.insert(id.to_owned(), folder);
+                }
+                Some(first) => same(first, folder, name, &bytes)?,
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// That a file has these bytes in another folder, too.
+fn same(first: &Folder, folder: &Folder, name: &str, bytes: &[u8]) -> Result<(), MergeError> {
+    match first.bytes(name, MAX_DOCUMENT_BYTES as u64)? {
+        Raw::File(there) if there == bytes => Ok(()),
+        Raw::File(there) => Err(MergeError::Conflict {
+            one: first.path().join(name),
+            other: folder.path().join(name),
+            difference: first_difference(&there, bytes),
+        }),
+        // It was there a moment ago.
+        _ => Err(first.error("reading", name, std::io::ErrorKind::NotFound.into()).into()),
+    }
+}
+
+/// The failures that `out` has not; their names are their contents.
+fn failures<'a>(
+    folders: &[&'a Folder],
+    out: &Folder,
+) -> Result<Vec<(String, &'a Folder)>, FolderError> {
+    let mut seen: BTreeSet<String> = out.names()?.into_iter().collect();
+    let mut found = Vec::new();
+    for folder in folders {
+        for (_, name) in folder.listing()?.all(Kind::Failure) {
+            if seen.insert(name.to_owned()) {
+                found.push((name.to_owned(), *folder));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Copies files of these names, a batch at a time.
+fn copy(files: &[(String, &Folder)], out: &Folder) -> Result<(), FolderError> {
+    for batch in files.chunks(BATCH) {
+        let mut pending: Vec<(&str, Pending)> = Vec::new();
+        for (name, source) in batch {
+            if let Raw::File(bytes) = source.bytes(name, MAX_DOCUMENT_BYTES as u64)? {
+                pending.push((name, out.pending(name, &bytes)?));
+            }
+        }
+        let Some((first, file)) = pending.first() else { continue };
+        let synced = rustix::fs::syncfs(file.file());
+        synced.map_err(|error| out.error("writing", first, error.into()))?;
+        for (name, file) in pending {
+            let path = out.path().join(name);
+            let published = file.publish(&path).map_err(|it| out.error("writing", name, it))?;
+            if !published {
+                let busy = std::io::Error::other("another process writes to this folder");
+                return Err(out.error("writing", name, busy));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes one list of which node wrote what, of all that there are.
+fn nodes(folders: &[&Folder], out: &Folder) -> Result<(), FolderError> {
+    let mut lines: BTreeSet<Written> = BTreeSet::new();
+    for folder in folders {
+        for name in folder.names()?.iter().filter(|name| names::is_nodes(name)) {
+            lines.extend(folder.told(name)?);
+        }
+    }
+    let bytes: Vec<u8> = lines.iter().flat_map(crate::folder::json).collect();
+    if bytes.is_empty() { Ok(()) } else { out.replace(&format!("{}.jsonl", names::NODES), &bytes) }
+}

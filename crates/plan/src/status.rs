@@ -1,0 +1,133 @@
+//! What of a plan is done, failed and missing, by the folder of its results alone.
+//!
+//! Contract: no result is read whole, so that many thousand take a moment. One that does not begin
+//! and end as a result does is not done; a run, and `merge`, read all of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::document::Plan;
+use crate::folder::{Folder, FolderError, Listing};
+use crate::names::Kind;
+use crate::record::{FailureClass, FailureRecord};
+
+/// The name and version of the document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum StatusSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.plan-status/1")]
+    V1,
+}
+
+/// How far a plan is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Status {
+    /// Always `pathmeter.plan-status/1`.
+    pub schema: StatusSchema,
+    /// How many cells the plan has.
+    pub cells: usize,
+    /// How many of them have a result.
+    pub done: usize,
+    /// Cells without a result that were tried.
+    pub failed: Vec<FailedCell>,
+    /// Cells without a result that were not, by their ids.
+    pub missing: Vec<String>,
+    /// Cells of which there are two different results, by their ids.
+    pub conflicts: Vec<String>,
+    /// Cells of which a file is there that is no result, by their ids; they are among the failed or
+    /// missing ones.
+    pub damaged: Vec<String>,
+    /// How many results the folder has of cells that are not in the plan.
+    pub others: usize,
+}
+
+/// A cell that was tried in vain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedCell {
+    /// Its id.
+    pub cell: String,
+    /// What it is, in words.
+    pub title: String,
+    /// How often it was tried.
+    pub tries: usize,
+    /// Whether another try can help, by the last one; null if that can't be read.
+    pub class: Option<FailureClass>,
+    /// The machine of the last try.
+    pub node: String,
+    /// What was said last.
+    pub message: String,
+}
+
+impl Status {
+    /// Whether another run has something to do that may help.
+    pub fn goes_on(&self) -> bool {
+        let retried = |cell: &FailedCell| cell.class != Some(FailureClass::Permanent);
+        !self.missing.is_empty() || self.failed.iter().any(retried)
+    }
+}
+
+/// How far `plan` is, by what is in `folder`.
+///
+/// # Errors
+/// The folder can't be read.
+pub fn status(plan: &Plan, folder: &Folder) -> Result<Status, FolderError> {
+    let listing = folder.listing()?;
+    let mut status = Status {
+        schema: StatusSchema::V1,
+        cells: plan.cells.len(),
+        done: 0,
+        failed: Vec::new(),
+        missing: Vec::new(),
+        conflicts: Vec::new(),
+        damaged: Vec::new(),
+        others: 0,
+    };
+    let mut known = 0;
+    for cell in &plan.cells {
+        let id = &cell.id;
+        if !listing.of(id, Kind::Conflict).is_empty() {
+            status.conflicts.push(id.clone());
+        }
+        if let [result] = listing.of(id, Kind::Result) {
+            known += 1;
+            if folder.looks_whole(result)? {
+                status.done += 1;
+                continue;
+            }
+            status.damaged.push(id.clone());
+        }
+        match last_failure(folder, &listing, id)? {
+            None => status.missing.push(id.clone()),
+            Some(last) => status.failed.push(FailedCell { title: plan.title(cell), ..last }),
+        }
+    }
+    status.others = listing.all(Kind::Result).count() - known;
+    Ok(status)
+}
+
+/// What is known of the last try of a cell, if there was one.
+fn last_failure(
+    folder: &Folder,
+    listing: &Listing,
+    id: &str,
+) -> Result<Option<FailedCell>, FolderError> {
+    let names = listing.of(id, Kind::Failure);
+    let mut last: Option<FailureRecord> = None;
+    for name in names {
+        let record = folder.failure(name)?;
+        let time = |record: &FailureRecord| (record.at, record.number);
+        if record.as_ref().map(time) > last.as_ref().map(time) {
+            last = record;
+        }
+    }
+    let cell = |last: Option<FailureRecord>| FailedCell {
+        cell: id.to_owned(),
+        title: String::new(),
+        tries: names.len(),
+        class: last.as_ref().map(|last| last.class),
+        node: last.as_ref().map(|last| last.node.clone()).unwrap_or_default(),
+        message: last.and_then(|last| last.messages.first().cloned()).unwrap_or_default(),
+    };
+    Ok((!names.is_empty()).then(|| cell(last)))
+}

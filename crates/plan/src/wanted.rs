@@ -1,0 +1,226 @@
+//! What a user wants measured: subjects × CPUs × conditions × (all paths, or programs), in TOML.
+//!
+//! Contract: nothing is guessed. A key that there is not, and a subject that a plan can't have, are
+//! errors with their line.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A text, and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The text.
+    pub text: String,
+    /// Its line in the file, from 1.
+    pub line: usize,
+}
+
+/// A program to be run in guests, as `pathmeter run` takes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WantedProgram {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The folder that is the guest's root.
+    pub root: Option<String>,
+    /// Files that are packed as well, each `SOURCE[:DESTINATION]`.
+    #[serde(default)]
+    pub file: Vec<String>,
+    /// Variables of its environment, each `NAME=VALUE`.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// The file that it reads from its standard input.
+    pub stdin: Option<String>,
+    /// The exit code that makes a run of it a measurement.
+    #[serde(default)]
+    pub exit_code: u8,
+}
+
+/// What is wanted; texts as they were written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Files and folders, patterns of them, and `lab:…`.
+    pub subjects: Vec<Placed>,
+    /// CPUs as `--cpu` takes them; empty for the usual one.
+    pub cpus: Vec<Placed>,
+    /// Conditions as `--under` takes them; empty for the default.
+    pub under: Vec<Placed>,
+    /// Where modules are found; None for each kernel's own package.
+    pub modules: Option<String>,
+    /// MiB of memory; None for what is usual.
+    pub memory: Option<u32>,
+    /// Perturbed runs; None for what is usual.
+    pub perturb: Option<u32>,
+    /// Words that are added to the command line.
+    pub append: Option<String>,
+    /// Whether the paths are measured.
+    pub paths: bool,
+    /// The programs.
+    pub programs: Vec<WantedProgram>,
+}
+
+/// Why there is no plan in a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{what}", .line.map(|line| format!("line {line}: ")).unwrap_or_default())]
+pub struct WantedError {
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// What is wrong there.
+    pub what: String,
+    /// What would be right; empty where `what` says it.
+    pub help: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    subjects: Vec<Spanned<String>>,
+    #[serde(default)]
+    cpus: Vec<Spanned<String>>,
+    #[serde(default)]
+    under: Vec<Spanned<String>>,
+    modules: Option<String>,
+    memory: Option<u32>,
+    perturb: Option<u32>,
+    append: Option<String>,
+    paths: Option<bool>,
+    #[serde(default)]
+    program: Vec<Spanned<WantedProgram>>,
+}
+
+impl Wanted {
+    /// Reads what is wanted.
+    ///
+    /// # Errors
+    /// Something that a plan has not, or can't have.
+    pub fn parse(text: &str) -> Result<Self, WantedError> {
+        let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
+        let written: Written = toml::from_str(text).map_err(|error| WantedError {
+            line: error.span().map(|span| line(span.start)),
+            what: error.message().to_owned(),
+            help: "docs/guide/plans.md has the form of this file".to_owned(),
+        })?;
+        let placed = |texts: Vec<Spanned<String>>| -> Vec<Placed> {
+            let place = |it: Spanned<String>| {
+                let line = line(it.span().start);
+                Placed { text: it.into_inner(), line }
+            };
+            texts.into_iter().map(place).collect()
+        };
+        let nothing = |program: &Spanned<WantedProgram>| program.get_ref().command.is_empty();
+        if let Some(program) = written.program.iter().find(|program| nothing(program)) {
+            let what = "this program's `command` is empty".to_owned();
+            let help = "name it and its arguments: command = [\"ls\", \"-R\", \"/\"]".to_owned();
+            return Err(WantedError { line: Some(line(program.span().start)), what, help });
+        }
+        let wanted = Self {
+            subjects: placed(written.subjects),
+            cpus: placed(written.cpus),
+            under: placed(written.under),
+            modules: written.modules,
+            memory: written.memory,
+            perturb: written.perturb,
+            append: written.append,
+            paths: written.paths.unwrap_or(written.program.is_empty()),
+            programs: written.program.into_iter().map(Spanned::into_inner).collect(),
+        };
+        wanted.check()?;
+        Ok(wanted)
+    }
+
+    fn check(&self) -> Result<(), WantedError> {
+        let refused = |line, what: &str, help: &str| {
+            Err(WantedError { line, what: what.to_owned(), help: help.to_owned() })
+        };
+        if self.subjects.is_empty() {
+            return refused(None, "`subjects` is empty", "name a kernel, a pattern or lab");
+        }
+        if !self.paths && self.programs.is_empty() {
+            let help = "leave out `paths = false`, or add a [[program]]";
+            return refused(None, "neither paths nor programs are wanted", help);
+        }
+        match self.subjects.iter().find_map(|subject| Some((subject, unplanned(&subject.text)?))) {
+            Some((subject, (what, help))) => {
+                refused(Some(subject.line), &format!("{}: {what}", subject.text), help)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why a plan can't have this subject, and what to do; None if it can.
+fn unplanned(subject: &str) -> Option<(&'static str, &'static str)> {
+    if subject == "host" {
+        return Some((
+            "times of a machine are that machine's, and a plan's cells are the same on any",
+            "`pathmeter measure host` measures them; name a file of this name ./host",
+        ));
+    }
+    if subject.starts_with("apt:") {
+        return Some((
+            "a plan fetches no packages yet",
+            "download them first, as with `apt-get download`, and name the files",
+        ));
+    }
+    if subject.starts_with("git:") || subject.contains("..") && !subject.contains('/') {
+        return Some((
+            "a plan builds no kernels yet",
+            "build them first, and name the images or the build folders",
+        ));
+    }
+    subject.is_empty().then_some(("an empty name", "name a kernel, a pattern or lab"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        Wanted::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn subjects_alone_want_all_paths_and_programs_alone_do_not() {
+        let wanted = Wanted::parse("subjects = [\"lab\",\n  \"*.deb\"]").unwrap();
+        assert!(wanted.paths && wanted.cpus.is_empty() && wanted.programs.is_empty());
+        assert_eq!(wanted.subjects[1], Placed { text: "*.deb".into(), line: 2 });
+        let text = "subjects = [\"lab\"]\n[[program]]\ncommand = [\"ls\"]\n";
+        let wanted = Wanted::parse(text).unwrap();
+        assert!(!wanted.paths && wanted.programs[0].exit_code == 0);
+        assert!(Wanted::parse(&format!("paths = true\n{text}")).unwrap().paths);
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_line_and_those_that_there_are() {
+        let told = refused("subjects = [\"lab\"]\n\ncpu = [\"zen3\"]\n");
+        assert!(told.starts_with("line 3: unknown field `cpu`, expected one of "), "{told}");
+        assert!(told.contains("`subjects`, `cpus`, `under`"), "{told}");
+        let told = refused("subjects = [\"lab\"]\n[[program]]\ncommand = [\"ls\"]\nexit = 1\n");
+        assert!(told.starts_with("line 4: unknown field `exit`"), "{told}");
+    }
+
+    #[test]
+    fn what_a_plan_can_not_have_is_refused_with_its_line() {
+        for (subject, what) in [
+            ("host", "times of a machine"),
+            ("apt:linux-image-cloud-amd64", "fetches no packages"),
+            ("v6.12..v6.13", "builds no kernels"),
+            ("git:v6.12..v6.13", "builds no kernels"),
+            ("", "an empty name"),
+        ] {
+            let told = refused(&format!("subjects = [\n  \"lab\",\n  \"{subject}\"]"));
+            assert!(told.starts_with(&format!("line 3: {subject}: ")), "{told}");
+            assert!(told.contains(what), "{told}");
+        }
+        assert!(Wanted::parse("subjects = [\"../kernels/a..b.deb\", \"./host\"]").is_ok());
+    }
+
+    #[test]
+    fn a_plan_of_nothing_is_refused() {
+        assert_eq!(refused("subjects = []"), "`subjects` is empty");
+        assert!(refused("subjects = [\"lab\"]\npaths = false").contains("neither"));
+        let told = refused("subjects = [\"lab\"]\n\n[[program]]\ncommand = []\n");
+        assert!(told.starts_with("line 3: this program's `command` is empty"), "{told}");
+        assert!(refused("").contains("missing field `subjects`"));
+    }
+}
