@@ -9,8 +9,8 @@ use pathmeter_host::{
 };
 use pathmeter_model::{Status, TimeComparison, TimeVerdict, Times, parse_times};
 
-fn condition(name: &str, filter: Option<Vec<u8>>) -> Condition {
-    Condition { name: name.to_owned(), filter, ..Condition::default() }
+fn condition(name: &str, restraint: Option<Vec<u8>>) -> Condition {
+    Condition { name: name.to_owned(), restraint, ..Condition::default() }
 }
 
 /// What the tests want of a session, of these paths.
