@@ -78,7 +78,7 @@ done
 	printf ']\n'
 } >cells.toml
 "$pathmeter" plan cells.toml -o cells.json --quiet
-for round in 1 2 3; do
+for round in ${ROUNDS:-1 2 3}; do
 	timed "200 bare measurements, 2 at a time ($round)" xargs -P2 -I{} \
 		"$pathmeter" measure {} --perturb 1 --no-cache --quiet <commands
 	timed "200 cells, --jobs 2 ($round)" "$pathmeter" plan run cells.json --no-cache \
