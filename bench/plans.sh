@@ -4,8 +4,8 @@
 #
 #   plans.sh PATHMETER [FOLDER]
 #
-# Everything happens in a temporary folder, below FOLDER if it is given, with a cache of its own. The
-# 100,000 results are short ones, of two paths; what real ones add is reading and writing their
+# Everything happens in a temporary folder, below FOLDER if it is given, with a cache of its own.
+# The 100,000 results are short ones, of two paths; what real ones add is reading and writing their
 # bytes. Prints a line each: wall time, processor time, and the most memory resident.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -27,7 +27,8 @@ cd "$work"
 timed() {
 	local name=$1
 	shift
-	/usr/bin/time -f "$name: %e s, %U + %S s of the processor, %M KiB" "$@" >printed || die "$name"
+	local format="$name: %e s, %U + %S s of the processor, %M KiB"
+	/usr/bin/time -f "$format" "$@" >printed || die "$name"
 }
 
 # 10 kernels x 10 CPUs x 1,000 conditions.
@@ -37,8 +38,8 @@ timed() {
 		printf ', "lab:iobitmap=%s", "lab:iobitmap=%s,getcpu=lsl"' "$variant" "$variant"
 		printf ', "lab:iobitmap=%s,vendor=amd"' "$variant"
 	done
-	printf ']\ncpus = ["haswell", "skylake", "cascadelake", "icelake", "zen1", "zen2", "plain", "max"'
-	printf ', "haswell-guest", "skylake-guest"]\nunder = ['
+	printf ']\ncpus = ["haswell", "skylake", "cascadelake", "icelake", "zen1", "zen2"'
+	printf ', "plain", "max", "haswell-guest", "skylake-guest"]\nunder = ['
 	for number in $(seq 1000); do printf '"boot:number=%d", ' "$number"; done
 	printf ']\n'
 } >many.toml
@@ -78,7 +79,7 @@ done
 	printf ']\n'
 } >cells.toml
 "$pathmeter" plan cells.toml -o cells.json --quiet
-for round in 1 2 3; do
+for round in ${ROUNDS:-1 2 3}; do
 	timed "200 bare measurements, 2 at a time ($round)" xargs -P2 -I{} \
 		"$pathmeter" measure {} --perturb 1 --no-cache --quiet <commands
 	timed "200 cells, --jobs 2 ($round)" "$pathmeter" plan run cells.json --no-cache \

@@ -4,9 +4,9 @@
 //! - [`Wanted::parse`] reads what a user wants measured, from TOML; [`Plan`] is the document of its
 //!   cells, `pathmeter.plan/1`.
 //! - [`Shard`] deals cells to tasks, by their ids alone; [`choose`] finds out which task this is.
-//! - [`Folder`] holds results: a file each, whole or not there, never replaced. [`merge`] joins
-//!   several folders, [`status`] tells what is done.
-//! - [`emit`] writes what an engine needs to run a plan.
+//! - [`Folder`] holds results: a file each, whole or not there, never replaced. [`merge()`] joins
+//!   several folders, [`status()`] tells what is done.
+//! - [`emit()`] writes what an engine needs to run a plan.
 //!
 //! Contract: nothing here measures, and no file is locked. What lies in a folder of results may
 //! come from anywhere, and is believed only after it was read whole.

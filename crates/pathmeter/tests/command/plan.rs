@@ -81,7 +81,8 @@ fn a_plan_is_valid_by_its_schema_and_the_same_kernel_is_planned_once() {
 fn the_order_of_wishes_and_the_place_of_kernels_are_not_part_of_a_cell() {
     let (first, plan) = planned(WISHES);
     let shuffled = "under = [\"boot:nopti\", \"default\", \" boot:nopti \"]\n\
-                    cpus = [\"max\", \"max\"]\nsubjects = [\"lab\", \"kernels/two\", \"kernels/*\"]";
+                    cpus = [\"max\", \"max\"]\nsubjects = [\"lab\", \"kernels/two\", \
+                    \"kernels/*\"]";
     let (second, _) = planned(shuffled);
     assert_eq!(first.read("plan.json"), second.read("plan.json"));
     // Elsewhere, and relative to another folder.

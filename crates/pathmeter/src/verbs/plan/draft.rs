@@ -116,20 +116,22 @@ impl Draft<'_> {
         let programs = self.programs(&wanted.programs)?;
         let usual = self.bench.session(cpus[0].as_deref())?;
         let guest = self.bench.guest(None)?;
+        let sessions = cpus.iter().map(|cpu| Ok((cpu, self.bench.session(cpu.as_deref())?)));
+        let sessions: Vec<_> = sessions.collect::<Result<_, Failure>>()?;
+        let paths = || wanted.paths.then_some(None).into_iter();
+        let runs = || programs.iter().enumerate().map(Some);
         let mut cells = Vec::new();
-        for cpu in &cpus {
-            let session = self.bench.session(cpu.as_deref())?;
-            for (at, (image, _)) in images.iter().enumerate() {
-                for under in &conditions {
-                    let image = self.bench.under(image, under.as_deref())?;
-                    let paths = wanted.paths.then_some(None);
-                    let runs = programs.iter().enumerate().map(Some);
-                    for program in paths.into_iter().chain(runs) {
-                        let id = bench::id(&session, &image, program.map(|(_, (it, _))| it));
-                        let program = program.map(|(at, _)| at);
-                        let (cpu, under) = (cpu.clone(), under.clone());
-                        cells.push(Cell { id, image: at, cpu, under, program });
-                    }
+        for (at, (image, _)) in images.iter().enumerate() {
+            for under in &conditions {
+                let image = self.bench.under(image, under.as_deref())?;
+                for (cpu, session) in &sessions {
+                    cells.extend(paths().chain(runs()).map(|program| Cell {
+                        id: bench::id(session, &image, program.map(|(_, (it, _))| it)),
+                        image: at,
+                        cpu: (*cpu).clone(),
+                        under: under.clone(),
+                        program: program.map(|(at, _)| at),
+                    }));
                 }
             }
         }
