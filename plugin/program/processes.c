@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "program/regions.h"
 #include "program/task.h"
 #include "program/task_struct.h"
 
@@ -19,7 +18,7 @@ void open_processes(struct task *first)
 		processes.unparted = NO_FIELDS;
 	first->process = FIRST_PROCESS;
 	processes.count = 1;
-	processes.all[FIRST_PROCESS] = (struct process){ .name = UNNAMED, .tasks = 1 };
+	processes.all[FIRST_PROCESS] = (struct process){ .tasks = 1 };
 }
 
 /* What is known of the copy with this slot; NULL if that is nothing. */
@@ -39,20 +38,22 @@ void note_fork(uint64_t slot, uint32_t by)
 	if (!fork)
 		fork = &processes.forks[processes.fork_count % MOST_FORKS];
 	*fork = (struct fork){ .slot = slot, .process = by, .order = ++processes.fork_count };
+	if (by != NO_PROCESS && by != BEYOND)
+		memcpy(fork->name, processes.all[by].name, sizeof(fork->name));
 }
 
 /* The number of a new process. */
 static uint32_t new_process(const struct fork *fork)
 {
-	const struct process *parent = &processes.all[fork->process];
-
 	if (fork->process == BEYOND || processes.count == MOST_PROCESSES) {
 		processes.beyond++;
 		return BEYOND;
 	}
-	processes.all[++processes.count] = (struct process){
-		.parent = fork->process, .order = fork->order, .name = parent->name, .tasks = 1,
+	processes.count++;
+	processes.all[processes.count] = (struct process){
+		.parent = fork->process, .order = fork->order, .tasks = 1,
 	};
+	memcpy(processes.all[processes.count].name, fork->name, sizeof(fork->name));
 	return processes.count;
 }
 
@@ -77,12 +78,8 @@ void begin_in_process(struct task *task)
 
 void name_process(const struct task *task)
 {
-	char name[LONGEST_TASK_NAME + 1];
-
-	if (processes.unparted || task->process == NO_PROCESS || task->process == BEYOND)
-		return;
-	read_task_name(task->id, name);
-	processes.all[task->process].name = number_of(name);
+	if (!processes.unparted && task->process != NO_PROCESS && task->process != BEYOND)
+		read_task_name(task->id, processes.all[task->process].name);
 }
 
 void enter_part(uint32_t process, const struct row *more)

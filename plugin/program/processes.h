@@ -18,6 +18,7 @@
 
 #include "common/linkage.h"
 #include "program/task.h"
+#include "program/task_struct.h"
 
 enum { NO_PROCESS, FIRST_PROCESS, MOST_PROCESSES = 64, MOST_FORKS = 1 << 10, MOST_PARTS = 1 << 13 };
 #define BEYOND UINT32_MAX	/* all processes that there is no room for */
@@ -28,7 +29,7 @@ enum unparted { PARTED, NO_FIELDS, TOO_MANY_PARTS };
 struct process {
 	uint32_t parent;
 	uint64_t order;		/* of its start among all */
-	uint32_t name;		/* the number of that */
+	char name[LONGEST_TASK_NAME + 1];	/* empty if it is not known */
 	uint64_t tasks;		/* its threads, all that there were */
 };
 
@@ -36,6 +37,7 @@ struct process {
 struct fork {
 	uint64_t slot;		/* of the new one; 0 if this is free */
 	uint32_t process;	/* whose task copied it */
+	char name[LONGEST_TASK_NAME + 1];	/* of that, then */
 	uint64_t order;
 };
 

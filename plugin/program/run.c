@@ -54,7 +54,8 @@ static void write_processes(void)
 	for (uint32_t i = FIRST_PROCESS; !processes.unparted && i <= processes.count; i++) {
 		const struct process *process = &processes.all[i];
 		const uint64_t numbers[] = {
-			process->parent, process->order, process->name, process->tasks,
+			process->parent, process->order,
+			*process->name ? number_of(process->name) : NOTHING, process->tasks,
 		};
 
 		put_record(PROCESS, numbers, sizeof(numbers) / sizeof(*numbers));

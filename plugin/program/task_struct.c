@@ -12,6 +12,7 @@
 /* What the agent is executed as, and how the kernel's first task is called. */
 static const char AGENT_NAME[] = "init", FIRST_NAME[] = "swapper";
 
+enum { LONGEST_RECORD = 1 << 16 };	/* bytes before a slot; Linux has fewer than 16,384 */
 static uint64_t direct_map;	/* where the kernel sees physical address 0; 0 until it is known */
 static uint64_t slot_offset;	/* of a slot in its record */
 static struct {
@@ -157,7 +158,7 @@ bool find_fields(uint64_t slot)
 {
 	struct family family = { 0 };
 
-	if (!fields.found && task_record(slot - slot_offset))
+	if (!fields.found && slot_offset <= LONGEST_RECORD && task_record(slot - slot_offset))
 		fields.found = find_leader(slot - slot_offset, &family) == 1 &&
 			       find_name(&family) == 1;
 	return fields.found;

@@ -500,6 +500,20 @@ mod tests {
     }
 
     #[test]
+    fn another_try_may_help_if_the_machine_was_in_the_way_of_all() {
+        let file = |number| {
+            let error = io::Error::from_raw_os_error(number);
+            Failure::File { doing: "writing", path: "x".into(), error }
+        };
+        let (full, missing) = (28, 2);
+        assert!(file(full).is_of_the_moment() && !file(missing).is_of_the_moment());
+        assert!(Failure::Several(vec![file(full), file(full)]).is_of_the_moment());
+        assert!(!Failure::Several(vec![file(full), file(missing)]).is_of_the_moment());
+        let changed = Failure::Unplanned { subject: "x".into(), what: "y".to_owned() };
+        assert!(!changed.is_of_the_moment() && changed.advice().is_some());
+    }
+
+    #[test]
     fn the_same_failure_of_both_sides_is_reported_once() {
         let lacking = || Failure::System { doing: "starting", error: io::Error::other("no") };
         assert_eq!(Failure::all(vec![lacking(), lacking()]).each().len(), 1);

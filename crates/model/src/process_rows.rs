@@ -8,7 +8,8 @@ use crate::work::Counts;
 use crate::{ProcessResult, ProcessRun, ProgramRun};
 
 /// The processes of these runs, in the order in which the runs have them; none if no run has more
-/// than one, or if some run does not tell them apart. Of each row the events `counted` were counted.
+/// than one, or if some run does not tell them apart. Of each row the events `counted` were
+/// counted.
 pub fn process_results(runs: &[ProgramRun], counted: &[Event]) -> Vec<ProcessResult> {
     let is_apart = runs.iter().all(|run| !run.processes.is_empty());
     if !is_apart || runs.iter().all(|run| run.processes.len() == 1) {

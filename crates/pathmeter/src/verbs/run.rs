@@ -139,8 +139,8 @@ fn refuse_sides(
 
 /// Refuses to check one kernel alone, unless a budget says what it may cost.
 fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
-    let help = "name NEW, or another program (--against COMMAND), two conditions (--under A --under \
-                B) or CPUs (--cpu A --cpu B)";
+    let help = "name NEW, or another program (--against COMMAND), two conditions (--under A \
+                --under B) or CPUs (--cpu A --cpu B)";
     match budget {
         Some(budget) => budget.refuse_increases(help),
         None => Err(Failure::Usage {
