@@ -19,6 +19,7 @@ pub mod lab;
 mod makers;
 pub mod meant;
 pub mod modules;
+pub mod named_kernel;
 pub mod packed_program;
 mod packed_tool;
 mod path_point_windows;

@@ -61,7 +61,8 @@ An instruction count is not a time.
 
 A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package that holds one \
 (.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
-`measure -o` wrote, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
+`measure -o` wrote, `apt:PACKAGE`: a package that apt-get(8) fetches, `running`: the image of the \
+kernel that runs here, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
 CPU, or two with the word cpus=2; vendor=intel makes it Intel's. `measure` and `compare` take \
 `host` as well: this machine, as it is now, in nanoseconds.";
 

@@ -7,6 +7,7 @@ mod cli;
 mod executable;
 mod former;
 mod ignored;
+mod named;
 mod order;
 mod packing;
 mod results_folder;
@@ -30,7 +31,7 @@ use pathmeter_model::clean;
 
 fn main() -> ExitCode {
     let mut command = Cli::command();
-    let (cli, matches) = match parsed(&mut command, std::env::args_os()) {
+    let (mut cli, matches) = match parsed(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
         Err(answer) => return refused(&mut command, answer).into(),
     };
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
     }
     let wrong = order::refused(&command, &words()).map_or(Ok(()), Err);
     if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
+        return for_git(screen.report(&failure)).into();
+    }
+    if let Err(failure) = named::find(&mut cli.verb, &screen) {
         return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {

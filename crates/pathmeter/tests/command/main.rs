@@ -21,6 +21,7 @@ mod limits;
 mod look;
 mod manners;
 mod matrix;
+mod named;
 mod new_probe;
 mod output;
 mod plan;

@@ -1,0 +1,48 @@
+//! Subjects that go by a name get their files, before a verb begins.
+
+use std::path::PathBuf;
+
+use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
+use crate::screen::output::Screen;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::named_kernel::{file, is_named};
+
+/// Puts the files of kernels in the place of their names.
+///
+/// # Errors
+/// There is no such kernel.
+pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
+    for subject in subjects(verb).into_iter().filter(|subject| is_named(subject)) {
+        *subject = file(subject, |what| screen.note(what))?;
+    }
+    Ok(())
+}
+
+/// All that a verb takes kernels by.
+fn subjects(verb: &mut Verb) -> Vec<&mut PathBuf> {
+    match verb {
+        Verb::Measure(args) => vec![&mut args.subject],
+        Verb::Compare(args) => [&mut args.base].into_iter().chain(&mut args.new).collect(),
+        Verb::Run(RunVerb::Run(args)) => {
+            [&mut args.base].into_iter().chain(&mut args.new).collect()
+        }
+        Verb::Settings(args) => vec![&mut args.kernel],
+        Verb::Explain(args) => [&mut args.subject].into_iter().chain(&mut args.new).collect(),
+        Verb::Bisect(args) => args.kernels.iter_mut().collect(),
+        Verb::Report(args) => args.subjects.iter_mut().collect(),
+        Verb::History(args) => match &mut args.verb {
+            HistoryVerb::Blame(args) => args.kernels.iter_mut().collect(),
+            _ => Vec::new(),
+        },
+        Verb::List(args) => match &mut args.what {
+            ListWhat::Functions(args) => vec![&mut args.subject],
+            _ => Vec::new(),
+        },
+        Verb::Doctor(args) => args.subjects.iter_mut().collect(),
+        Verb::Run(RunVerb::NewProbe(_))
+        | Verb::Plan(_)
+        | Verb::Experiment(_)
+        | Verb::Completions(_)
+        | Verb::Man(_) => Vec::new(),
+    }
+}
