@@ -102,7 +102,8 @@ impl Apt<'_> {
         self.get(&[], beside.path())?;
         let fetched = beside.path().join(listed.file);
         let size = fetched.metadata().map_err(kept)?.len();
-        let bytes = if size > MAX_PACKAGE { Vec::new() } else { fs::read(&fetched).map_err(kept)? };
+        let bytes =
+            if size > MAX_PACKAGE { Vec::new() } else { fs::read(&fetched).map_err(kept)? };
         if sha256(&bytes) != listed.sha256 {
             return Err(self.failed("the file that was fetched is not the one that apt lists"));
         }
