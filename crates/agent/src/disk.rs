@@ -9,12 +9,11 @@ use pathmeter_probes::{
     sys::{self, CStr, errno, flag},
     text::Text,
 };
-use pathmeter_wire::{job::Job, message::UnmetCause, plan};
+use pathmeter_wire::{job::Job, plan};
 
 use crate::{
     file::{Held, contents, words},
     refusal::{Refusal, not_taken, refused, unknown},
-    root::Roots,
     tool,
     trouble::Trouble,
 };
@@ -50,28 +49,11 @@ pub(crate) enum Disk {
 }
 
 impl Disk {
-    /// Becomes what the setting has, and tries it in a root of its own.
-    pub(crate) fn set(
-        &mut self,
-        (kind, how): (&[u8], &[u8]),
-        archive: &'static [u8],
-    ) -> Result<Held, Refusal> {
-        *self = if OVERLAY.strip_suffix(b"\0") == Some(kind) {
-            Self::Overlay
-        } else {
-            Self::on_ram_disk(kind, how)?
-        };
-        let trouble = |text: Trouble| (UnmetCause::Refused, text);
-        let roots = Roots::new(archive, *self).map_err(trouble)?;
-        roots.enter().map_err(trouble)?;
-        let mounted = self.shown();
-        roots.leave().map_err(trouble)?;
-        roots.forget();
-        mounted
-    }
-
-    /// The kernel's RAM disk, with all its pages, for a file system of this type.
-    fn on_ram_disk(kind: &[u8], how: &[u8]) -> Result<Self, Refusal> {
+    /// What the setting has: an overlay, or the kernel's RAM disk, with all its pages.
+    pub(crate) fn of((kind, how): (&[u8], &[u8])) -> Result<Self, Refusal> {
+        if OVERLAY.strip_suffix(b"\0") == Some(kind) {
+            return Ok(Self::Overlay);
+        }
         let known = TYPES.into_iter().find(|known| known.strip_suffix(b"\0") == Some(kind));
         let mut words = words(how);
         let (size, maker) = (words.next().and_then(plan::number), words.next());
@@ -124,7 +106,7 @@ impl Disk {
     }
 
     /// What the kernel says is mounted, in a root that was entered.
-    fn shown(&self) -> Result<Held, Refusal> {
+    pub(crate) fn shown(&self) -> Result<Held, Refusal> {
         let (place, kind) = match self {
             Self::Memory => (&b""[..], &b""[..]),
             Self::Overlay => (&b"/"[..], OVERLAY),

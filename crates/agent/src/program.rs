@@ -49,7 +49,10 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     prepare();
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
     let of_run = |setting: Setting<'_>| match setting.kind {
-        SettingKind::Disk => disk.set((setting.name, setting.value), job.archive),
+        SettingKind::Disk => {
+            disk = Disk::of((setting.name, setting.value))?;
+            Roots::tried(job.archive, disk)
+        }
         _ => probes.add((setting.name, setting.value), job.archive),
     };
     if !condition::meet(port, of_run)? {

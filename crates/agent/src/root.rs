@@ -12,9 +12,17 @@ use pathmeter_probes::{
     sys::{self, CStr, flag},
     text::Text,
 };
-use pathmeter_wire::archive::Records;
+use pathmeter_wire::{archive::Records, message::UnmetCause};
 
-use crate::{devices, disk::Disk, file::contents, guest, trouble::Trouble, unpack};
+use crate::{
+    devices,
+    disk::Disk,
+    file::{Held, contents},
+    guest,
+    refusal::Refusal,
+    trouble::Trouble,
+    unpack,
+};
 
 /// Where a run's root is mounted, before it takes the place of the agent's.
 const PLACE: &[u8] = b"/run\0";
@@ -77,6 +85,17 @@ impl Roots {
         }
         let _ = sys::mkdir(CStr::new(PLACE), 0o755);
         Ok(Self { archive, disk, own, settings: SETTINGS.map(setting) })
+    }
+
+    /// What a root with this disk shows of it.
+    pub(crate) fn tried(archive: &'static [u8], disk: Disk) -> Result<Held, Refusal> {
+        let trouble = |text: Trouble| (UnmetCause::Refused, text);
+        let roots = Self::new(archive, disk).map_err(trouble)?;
+        roots.enter().map_err(trouble)?;
+        let shown = disk.shown();
+        roots.leave().map_err(trouble)?;
+        roots.forget();
+        shown
     }
 
     /// Makes a fresh root, and this process one that lives there.

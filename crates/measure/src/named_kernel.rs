@@ -155,8 +155,8 @@ impl<'a> Listed<'a> {
         let (file, sha256) = (words.next()?, words.nth(1)?.strip_prefix("SHA256:")?);
         let is_hash = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
         let allowed = |c: char| c.is_ascii_alphanumeric() || "+-._~%:".contains(c);
-        let is_file = file.ends_with(".deb") && file.chars().all(allowed);
-        (is_hash && is_file && !file.starts_with('.')).then_some(Self { file, sha256 })
+        let is_deb = Path::new(file).extension().is_some_and(|extension| extension == "deb");
+        (is_hash && is_deb && file.chars().all(allowed)).then_some(Self { file, sha256 })
     }
 }
 

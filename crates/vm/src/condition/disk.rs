@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::condition::error::ConditionError;
-use crate::condition::setting::Setting;
 use crate::condition::tool::{Sources, Tool};
 
 /// Largest RAM disk, in MiB.
@@ -27,10 +26,10 @@ pub enum Disk {
 
 impl Disk {
     /// Reads `overlay`, or a file system and its size, such as `ext4:64M`.
-    pub(super) fn parse(text: &str, sources: &impl Sources) -> Result<Setting, ConditionError> {
+    pub(super) fn parse(text: &str, sources: &impl Sources) -> Result<Self, ConditionError> {
         let wrong = || ConditionError::Disk(format!("disk:{text}"));
         if text == "overlay" {
-            return Ok(Setting::Disk(Self::Overlay));
+            return Ok(Self::Overlay);
         }
         let (kind, size) = text.split_once(':').ok_or_else(wrong)?;
         let mib = size.strip_suffix('M').map(|number| (number, 1));
@@ -40,7 +39,7 @@ impl Disk {
         let mib = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
         let mib = mib.filter(|mib| is_number && (1..=MAX_MIB).contains(mib)).ok_or_else(wrong)?;
         let maker = sources.maker(kind).ok_or_else(wrong)?;
-        Ok(Setting::Disk(Self::Made { mib, maker: maker? }))
+        Ok(Self::Made { mib, maker: maker? })
     }
 
     /// The type of its file system.

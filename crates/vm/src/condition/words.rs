@@ -58,7 +58,7 @@ impl Setting {
             }
             SettingKind::Bpf => bpf(rest),
             SettingKind::Uprobe => uprobe(rest),
-            SettingKind::Disk => Disk::parse(rest, sources),
+            SettingKind::Disk => Disk::parse(rest, sources).map(Self::Disk),
             SettingKind::Module => module(rest)
                 .map(Self::Module)
                 .ok_or_else(|| ConditionError::Module(word.to_owned())),
