@@ -1,19 +1,30 @@
 //! Subjects that go by a name get their files, before a verb begins.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::named_kernel::{file, is_named};
 
+/// The file of a kernel, which may go by a name.
+///
+/// # Errors
+/// There is no such kernel.
+pub(crate) fn found(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure> {
+    if is_named(subject) {
+        return file(subject, |what| screen.note(what));
+    }
+    Ok(subject.to_owned())
+}
+
 /// Puts the files of kernels in the place of their names.
 ///
 /// # Errors
 /// There is no such kernel.
 pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
-    for subject in subjects(verb).into_iter().filter(|subject| is_named(subject)) {
-        *subject = file(subject, |what| screen.note(what))?;
+    for subject in subjects(verb) {
+        *subject = found(subject, screen)?;
     }
     Ok(())
 }

@@ -156,12 +156,6 @@ fn unplanned(subject: &str) -> Option<(&'static str, &'static str)> {
             "`pathmeter measure host` measures them; name a file of this name ./host",
         ));
     }
-    if subject.starts_with("apt:") {
-        return Some((
-            "a plan fetches no packages yet",
-            "download them first, as with `apt-get download`, and name the files",
-        ));
-    }
     if subject.starts_with("git:") || subject.contains("..") && !subject.contains('/') {
         return Some((
             "a plan builds no kernels yet",
@@ -203,7 +197,6 @@ mod tests {
     fn what_a_plan_can_not_have_is_refused_with_its_line() {
         for (subject, what) in [
             ("host", "times of a machine"),
-            ("apt:linux-image-cloud-amd64", "fetches no packages"),
             ("v6.12..v6.13", "builds no kernels"),
             ("git:v6.12..v6.13", "builds no kernels"),
             ("", "an empty name"),
@@ -212,7 +205,8 @@ mod tests {
             assert!(told.starts_with(&format!("line 3: {subject}: ")), "{told}");
             assert!(told.contains(what), "{told}");
         }
-        assert!(Wanted::parse("subjects = [\"../kernels/a..b.deb\", \"./host\"]").is_ok());
+        let fine = "subjects = [\"../kernels/a..b.deb\", \"./host\", \"apt:linux-image-amd64\"]";
+        assert!(Wanted::parse(fine).is_ok());
     }
 
     #[test]

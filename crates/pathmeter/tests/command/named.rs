@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use pathmeter_measure::results::sha256;
 
 use crate::results::base;
-use crate::scene::{Ran, Scene};
+use crate::scene::{Ran, Scene, kernel};
 
 /// Knows `linux-image-x`, whose file is `package` in the scene; writes down what it fetched.
 const APT: &str = r#"#!/bin/sh
@@ -54,6 +54,20 @@ fn a_package_is_fetched_once_and_read_as_a_file_is() {
     let pair = run(&scene, &hash, &["compare", "apt:linux-image-x", "apt:linux-image-y"]);
     assert_eq!(pair.code, Some(0), "{}", pair.stderr);
     assert_eq!(scene.read("fetched"), "linux-image-x\nlinux-image-y\n");
+}
+
+/// The plan names the package, so that each machine fetches it for itself.
+#[test]
+fn a_plan_has_the_name_of_a_package_and_the_hash_of_its_file() {
+    let scene = scene();
+    std::fs::copy(kernel("vmlinux.elf"), scene.path("package")).unwrap();
+    scene.write("wanted.toml", "subjects = [\"apt:linux-image-x\"]");
+    let hash = sha256(&std::fs::read(scene.path("package")).unwrap());
+    let ran = run(&scene, &hash, &["plan", "wanted.toml", "-o", "plan.json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let plan: serde_json::Value = serde_json::from_str(&scene.read("plan.json")).unwrap();
+    assert_eq!(plan["images"][0]["place"], "apt:linux-image-x");
+    assert_eq!(plan["images"][0]["subject"], "linux-image-x_1_amd64.deb");
 }
 
 #[test]

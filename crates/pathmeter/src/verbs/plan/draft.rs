@@ -11,6 +11,7 @@ use pathmeter_plan::{
 use super::bench::{self, Bench, Options, Program};
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use crate::cli::DraftArgs;
+use crate::named::found;
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
@@ -202,7 +203,7 @@ impl Draft<'_> {
         names.sort();
         names.dedup();
         let opened = names.iter().map(|name| {
-            let image = Image::open(name)?;
+            let image = Image::open(&found(name, self.screen)?)?;
             let place = lab_words(name).is_none().then(|| text(name)).transpose()?;
             let (subject, sha256) = (image.subject().name, image.sha256().to_owned());
             Ok((image, PlanImage { subject, sha256, place }))

@@ -11,7 +11,8 @@ use pathmeter_vm::is_late;
 use super::bench::{self, Bench, Options, Program, refuse_changed};
 use super::loaded::{enter, qemu};
 use crate::cli::RunnerArgs;
-use crate::screen::output;
+use crate::named::found;
+use crate::screen::output::{self, Screen};
 use crate::verbs::run::one_of;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
@@ -21,6 +22,7 @@ use pathmeter_measure::session::Report;
 /// A plan on this machine.
 pub(super) struct Stand<'a> {
     plan: &'a Plan,
+    screen: &'a Screen,
     bench: Bench,
     images: Mutex<HashMap<usize, Image>>,
     programs: Mutex<HashMap<usize, Arc<Program>>>,
@@ -39,7 +41,11 @@ impl<'a> Stand<'a> {
     ///
     /// # Errors
     /// What measures here is not what the plan is of.
-    pub(super) fn new(plan: &'a Plan, args: &RunnerArgs, no_cache: bool) -> Result<Self, Failure> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        (args, no_cache): (&RunnerArgs, bool),
+        screen: &'a Screen,
+    ) -> Result<Self, Failure> {
         let options = Options {
             qemu: qemu(args.qemu.as_deref())?,
             timeout: Some(args.timeout),
@@ -56,7 +62,7 @@ impl<'a> Stand<'a> {
         let usual = bench.session(cpu)?;
         refuse_other(&args.plan, "QEMU", &plan.qemu, usual.qemu_version())?;
         refuse_other(&args.plan, "the agent", &plan.agent_sha256, usual.agent_sha256())?;
-        Ok(Self { plan, bench, images: Mutex::default(), programs: Mutex::default() })
+        Ok(Self { plan, screen, bench, images: Mutex::default(), programs: Mutex::default() })
     }
 
     /// Measures a cell.
@@ -93,7 +99,7 @@ impl<'a> Stand<'a> {
         }
         let planned = &self.plan.images[number];
         let place = planned.place.as_ref().unwrap_or(&planned.subject);
-        let image = Image::open(Path::new(place))?;
+        let image = Image::open(&found(Path::new(place), self.screen)?)?;
         if image.sha256() != planned.sha256 {
             let what =
                 format!("its SHA-256 is {}, not the planned {}", image.sha256(), planned.sha256);

@@ -21,7 +21,7 @@ pub(super) fn run(args: &RecheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let results = absolute(&args.runner.results)?;
     let folder = Folder::open(&results).map_err(failed)?;
     let cells = chosen(args, &plan, &folder)?;
-    let stand = Stand::new(&plan, &args.runner, true)?;
+    let stand = Stand::new(&plan, (&args.runner, true), screen)?;
     let (board, node) = (Board::new(screen), node());
     let (mut same, mut worst) = (0, Exit::Done);
     for cell in &cells {

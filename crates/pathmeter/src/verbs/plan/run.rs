@@ -30,7 +30,7 @@ pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> 
     let cells = chosen(args, &plan, screen)?;
     let results = absolute(&args.runner.results)?;
     let folder = Folder::create(&results).map_err(failed)?;
-    let stand = Stand::new(&plan, &args.runner, args.no_cache)?;
+    let stand = Stand::new(&plan, (&args.runner, args.no_cache), screen)?;
     let board = Board::new(screen);
     let run = Run {
         plan: &plan,
