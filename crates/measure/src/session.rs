@@ -396,10 +396,14 @@ impl Session {
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
-    /// one may hide them, and moves none.
+    /// one may hide them, and moves none but those of modules. Where a module lies depends on
+    /// whether the kernel has freed the beginnings of those before it, which it does by and by
+    /// (Linux `kernel/module/main.c`, `do_free_init`); so with modules it is the guest that is
+    /// measured that tells.
     pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
-        let image = &image.under_nothing();
-        self.with_request(image, progress, pathmeter_vm::symbols)
+        let has_modules = !image.loaded().is_empty();
+        let image = if has_modules { image.clone() } else { image.under_nothing() };
+        self.with_request(&image, progress, pathmeter_vm::symbols)
     }
 
     /// The same if the cache has them.
