@@ -68,9 +68,12 @@ fn one_nop_more_a_system_call_is_in_the_rows_of_system_calls_and_explained_by_it
     assert_eq!(code, 1);
     let mut explained = 0;
     for row in rows(&comparison) {
-        let (first, is_call) = (&row["work"]["first"], row["work"]["kind"] == "syscall");
-        let calls = first["base_calls"].as_i64().unwrap();
-        assert_eq!(first["difference"], if is_call { calls } else { 0 }, "{row}");
+        // The difference that most runs have: in a single one the tick may switch tasks within a
+        // page fault on one of the kernels.
+        let is_call = row["work"]["kind"] == "syscall";
+        let calls = ["least", "most"].map(|end| row["work"]["base_calls"][end].as_i64().unwrap());
+        let [least, most] = if is_call { calls } else { [0, 0] };
+        assert!((least..=most).contains(&row["difference"].as_i64().unwrap()), "{row}");
         if is_call && row["difference"] != 0 {
             let functions = row["functions"].to_string();
             assert!(functions.contains("entry_SYSCALL_64"), "{functions}");
