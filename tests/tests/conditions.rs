@@ -400,11 +400,11 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
     // Whether the kernel's rules changed an odd or an even number of times costs a packet an
     // instruction (Linux `nf_tables_core.c`, `nft_do_chain`, `genbit`), and so may each of the two
     // frees of its memory (`kfree`, `__kmem_cache_free`), by where in a slab that lies.
-    const TWO_PACKETS: u64 = 2 * 3;
+    let of_two_packets = 2 * 3;
     let third =
         |[two, three]: [&Value; 2]| lowest(three, "tcp.round-trip") - lowest(two, "tcp.round-trip");
     let [by_a_file, by_its_number] = [&by_file, &by_number].map(|it| third(it.each_ref()));
-    assert!(by_a_file.abs_diff(by_its_number) <= TWO_PACKETS && by_a_file > 10 * TWO_PACKETS);
+    assert!(by_a_file.abs_diff(by_its_number) <= of_two_packets && by_a_file > 10 * of_two_packets);
     let proof = &by_file[0]["configuration"]["proofs"][0];
     assert_eq!((&proof["state"], &proof["shown"]), (&"proved".into(), &"nft took it".into()));
     write("no such words;");
