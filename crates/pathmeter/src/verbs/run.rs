@@ -94,7 +94,7 @@ fn refuse_of_process(args: &RunArgs) -> Result<(), Failure> {
     ];
     match whole.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::Usage {
-            message: format!("{option} is of the whole program, and --only-process of one process"),
+            message: format!("{option} shows the whole program, and --only-process one process"),
             help: "leave out one of the two".to_owned(),
         }),
         None => Ok(()),

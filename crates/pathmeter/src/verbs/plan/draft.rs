@@ -242,8 +242,9 @@ impl Draft<'_> {
             return self.refuse_results(vec![path.to_owned()], subject.line);
         }
         let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
-        let found = glob::glob_with(&subject.text, options)
-            .map_err(|error| refused(&format!("{}: {error}", subject.text), "mend the pattern"))?;
+        let found = glob::glob_with(&subject.text, options).map_err(|error| {
+            refused(&format!("{}: {error}", subject.text), "correct the pattern")
+        })?;
         let found = found.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::File {
             doing: "reading",
             path: error.path().to_owned(),

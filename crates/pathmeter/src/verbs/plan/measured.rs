@@ -40,7 +40,7 @@ impl<'a> Stand<'a> {
     /// For the plan that `args` names; paths are relative to its folder from here on.
     ///
     /// # Errors
-    /// What measures here is not what the plan is of.
+    /// The plan was made for another version of pathmeter or QEMU than this machine has.
     pub(super) fn new(
         plan: &'a Plan,
         (args, no_cache): (&RunnerArgs, bool),
@@ -125,13 +125,14 @@ impl<'a> Stand<'a> {
     }
 }
 
-/// Refuses to measure by something else than the plan is of: the results would have other bytes.
+/// Refuses another version than the plan was made for: the results would have other bytes.
 fn refuse_other(plan: &Path, what: &str, planned: &str, here: &str) -> Result<(), Failure> {
     if planned == here {
         return Ok(());
     }
-    let what =
-        format!("it is of {what} {planned}, and this is {here}: no result would be the same");
+    let what = format!(
+        "it was made for {what} {planned}, and this machine has {here}: no result would be the same"
+    );
     Err(Failure::Unplanned { subject: plan.to_owned(), what })
 }
 
