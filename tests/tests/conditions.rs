@@ -412,6 +412,19 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
     failed.assert_unmeasured(&["nft:rules.nft: nft ends with 1: ", "syntax error"]);
 }
 
+/// Where a module lies may differ from guest to guest, so names come from the one that is measured.
+#[test]
+fn functions_of_a_module_have_their_own_names_under_a_file() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let file = scene.path("rules.nft");
+    let chain = "chain c { type filter hook input priority 0; ip saddr 240.0.0.1 drop; };";
+    std::fs::write(&file, format!("table ip t {{ {chain} }}\n")).unwrap();
+    let under = format!("nft:{}", file.display());
+    let explain = ["explain", "tcp.round-trip", &cloud, "--cpu", "skylake", "--perturb", "2"];
+    let explained = scene.run(&[&explain[..], &["--under", &under]].concat());
+    assert!(explained.stdout.contains("nft_do_chain [nf_tables]"), "{}", explained.stdout);
+}
+
 #[test]
 fn modules_that_are_nowhere_are_named() {
     let (scene, cloud, small) = (Scene::warm(), debian("cloud"), built("base"));
