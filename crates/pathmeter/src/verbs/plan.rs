@@ -9,7 +9,6 @@ mod merge;
 mod node;
 mod pace;
 mod recheck;
-
 mod run;
 mod status;
 
@@ -26,5 +25,19 @@ pub(crate) fn run(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
         Some(PlanVerb::Merge(args)) => merge::run(args, screen),
         Some(PlanVerb::Recheck(args)) => recheck::run(args, screen),
         Some(PlanVerb::Emit(args)) => emit::run(args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::schema_test::assert_published;
+    use pathmeter_plan::{FailureRecord, Finding, Plan, Status};
+
+    #[test]
+    fn the_schemas_of_plans_are_published() {
+        assert_published::<Plan>("pathmeter.plan-1");
+        assert_published::<FailureRecord>("pathmeter.plan-failure-1");
+        assert_published::<Finding>("pathmeter.plan-finding-1");
+        assert_published::<Status>("pathmeter.plan-status-1");
     }
 }

@@ -28,54 +28,71 @@ impl Setting {
             kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
         });
         let (kind, rest) = found.ok_or_else(|| ConditionError::Unknown(word.to_owned()))?;
+        let given = Given(word);
         match kind {
             SettingKind::Boot => boot(rest),
             SettingKind::Sysctl => sysctl(rest),
             SettingKind::Cgroup => cgroup(rest),
             SettingKind::Sysfs => sysfs(rest),
-            SettingKind::Landlock => number(rest, MAX_LAYERS.into())
-                .and_then(|layers| layers.try_into().ok().map(Self::Landlock))
-                .ok_or_else(|| ConditionError::Landlock(word.to_owned())),
-            SettingKind::Audit => number(rest, MAX_RULES)
-                .map(Self::Audit)
-                .ok_or_else(|| ConditionError::Audit(word.to_owned())),
-            SettingKind::Nft => number(rest, MAX_RULES)
-                .map(Self::Nft)
-                .ok_or_else(|| ConditionError::Nft(word.to_owned())),
-            SettingKind::Netns => Netns::ALL
-                .into_iter()
-                .find(|it| it.name() == rest)
-                .map(Self::Netns)
-                .ok_or_else(|| ConditionError::Netns(word.to_owned())),
-            SettingKind::Tracepoint => tracepoint(rest)
-                .map(Self::Tracepoint)
-                .ok_or_else(|| ConditionError::Tracepoint(word.to_owned())),
-            SettingKind::Kprobe | SettingKind::Ftrace => {
-                let name = function(rest);
-                let name = name.ok_or_else(|| ConditionError::Function(word.to_owned()))?;
-                let is_probe = kind == SettingKind::Kprobe;
-                Ok(if is_probe { Self::Kprobe(name) } else { Self::Ftrace(name) })
-            }
             SettingKind::Bpf => bpf(rest),
             SettingKind::Uprobe => uprobe(rest),
             SettingKind::Disk => Disk::parse(rest, sources).map(Self::Disk),
-            SettingKind::Module => module(rest)
-                .map(Self::Module)
-                .ok_or_else(|| ConditionError::Module(word.to_owned())),
+            SettingKind::Seccomp => seccomp(rest, sources),
+            SettingKind::Landlock => {
+                let layers = number(rest, MAX_LAYERS.into()).and_then(|it| it.try_into().ok());
+                given.makes(layers.map(Self::Landlock), ConditionError::Landlock)
+            }
+            SettingKind::Audit => {
+                given.makes(number(rest, MAX_RULES).map(Self::Audit), ConditionError::Audit)
+            }
+            SettingKind::Nft => {
+                given.makes(number(rest, MAX_RULES).map(Self::Nft), ConditionError::Nft)
+            }
+            SettingKind::Netns => {
+                let form = Netns::ALL.into_iter().find(|it| it.name() == rest);
+                given.makes(form.map(Self::Netns), ConditionError::Netns)
+            }
+            SettingKind::Tracepoint => {
+                given.makes(tracepoint(rest).map(Self::Tracepoint), ConditionError::Tracepoint)
+            }
+            SettingKind::Kprobe => {
+                given.makes(function(rest).map(Self::Kprobe), ConditionError::Function)
+            }
+            SettingKind::Ftrace => {
+                given.makes(function(rest).map(Self::Ftrace), ConditionError::Function)
+            }
+            SettingKind::Module => {
+                given.makes(module(rest).map(Self::Module), ConditionError::Module)
+            }
             SettingKind::Tool | SettingKind::Load | SettingKind::Show => {
                 Err(ConditionError::Unknown(word.to_owned()))
             }
-            SettingKind::Seccomp => {
-                let filter = sources.filter(rest).map_err(ConditionError::Profile)?;
-                let count = filter.program.len() / FILTER_INSTRUCTION;
-                let whole = filter.program.len() % FILTER_INSTRUCTION == 0;
-                if whole && (1..=MAX_FILTER).contains(&count) {
-                    return Ok(Self::Seccomp(filter));
-                }
-                Err(ConditionError::Filter(rest.to_owned()))
-            }
         }
     }
+}
+
+/// A setting as the user wrote it.
+struct Given<'a>(&'a str);
+
+impl Given<'_> {
+    /// The setting that was made of it; if none was, the error that names it.
+    fn makes(
+        &self,
+        setting: Option<Setting>,
+        wrong: fn(String) -> ConditionError,
+    ) -> Result<Setting, ConditionError> {
+        setting.ok_or_else(|| wrong(self.0.to_owned()))
+    }
+}
+
+fn seccomp(name: &str, sources: &impl Sources) -> Result<Setting, ConditionError> {
+    let filter = sources.filter(name).map_err(ConditionError::Profile)?;
+    let count = filter.program.len() / FILTER_INSTRUCTION;
+    let whole = filter.program.len() % FILTER_INSTRUCTION == 0;
+    if whole && (1..=MAX_FILTER).contains(&count) {
+        return Ok(Setting::Seccomp(filter));
+    }
+    Err(ConditionError::Filter(name.to_owned()))
 }
 
 /// Refuses a parameter that is the guest's own among words for the command line, however it is
