@@ -414,12 +414,12 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
 
 /// Where a module lies may differ from guest to guest, so names come from the one that is measured.
 #[test]
-fn functions_of_a_module_have_their_own_names_under_a_file() {
+fn functions_of_a_module_have_their_own_names_under_a_file_and_where_addresses_are_hidden() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
     let file = scene.path("rules.nft");
     let chain = "chain c { type filter hook input priority 0; ip saddr 240.0.0.1 drop; };";
     std::fs::write(&file, format!("table ip t {{ {chain} }}\n")).unwrap();
-    let under = format!("nft:{}", file.display());
+    let under = format!("nft:{} sysctl:kernel.kptr_restrict=2", file.display());
     let explain = ["explain", "tcp.round-trip", &cloud, "--cpu", "skylake", "--perturb", "2"];
     let explained = scene.run(&[&explain[..], &["--under", &under]].concat());
     assert!(explained.stdout.contains("nft_do_chain [nf_tables]"), "{}", explained.stdout);

@@ -135,11 +135,16 @@ impl Image {
         Ok(Self { condition: Some(condition), ..self })
     }
 
-    /// The same under the default condition, with the same modules.
+    /// The kernel whose symbols are where this one has them: under the default condition, which
+    /// hides none, as settings move none but those of modules. Where a module lies depends on
+    /// whether the kernel has freed the beginnings of those before it, which it does by and by
+    /// (Linux `kernel/module/main.c`, `do_free_init`); so with modules it has the settings as well,
+    /// but for those that hide addresses or that only runs of a program have.
     #[must_use]
-    pub fn under_nothing(&self) -> Self {
-        let modules = self.loaded().to_vec();
-        Self { condition: Some(Condition::default().with_modules(modules)), ..self.clone() }
+    pub fn of_symbols(&self) -> Self {
+        let condition = self.condition.as_ref().filter(|it| !it.modules().is_empty());
+        let condition = condition.map(Condition::of_symbols).unwrap_or_default();
+        Self { condition: Some(condition), ..self.clone() }
     }
 
     /// The modules that its guests load, in this order.

@@ -395,15 +395,9 @@ impl Session {
         })
     }
 
-    /// The kernel's symbols, as its `/proc/kallsyms` has them under the default condition: another
-    /// one may hide them, and moves none but those of modules. Where a module lies depends on
-    /// whether the kernel has freed the beginnings of those before it, which it does by and by
-    /// (Linux `kernel/module/main.c`, `do_free_init`); so with modules it is the guest that is
-    /// measured that tells.
+    /// The kernel's symbols, as its `/proc/kallsyms` has them.
     pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
-        let has_modules = !image.loaded().is_empty();
-        let image = if has_modules { image.clone() } else { image.under_nothing() };
-        self.with_request(&image, progress, pathmeter_vm::symbols)
+        self.with_request(&image.of_symbols(), progress, pathmeter_vm::symbols)
     }
 
     /// The same if the cache has them.
@@ -411,7 +405,8 @@ impl Session {
     /// # Errors
     /// None; a request can't be made without a way to fail.
     pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
-        self.with_request(image, &|_| {}, |request| Ok(pathmeter_vm::cached_symbols(request)))
+        let cached = |request: &Request<'_>| Ok(pathmeter_vm::cached_symbols(request));
+        self.with_request(&image.of_symbols(), &|_| {}, cached)
     }
 
     fn with_request<R>(

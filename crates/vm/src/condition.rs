@@ -36,6 +36,9 @@ pub use words::refuse_own;
 /// Longest words of a condition for the command line together, in bytes.
 const MAX_WORDS: usize = 1024;
 
+/// The sysctl that hides addresses, by both of its names.
+const HIDE_ADDRESSES: [&str; 2] = ["kernel.kptr_restrict", "kernel/kptr_restrict"];
+
 /// What a kernel is measured under, beside its machine; the default is nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Condition {
@@ -130,6 +133,19 @@ impl Condition {
             }
         }
         Ok(found)
+    }
+
+    /// The same without what hides addresses from the guest's root (Linux `kernel/kallsyms.c`,
+    /// `kallsyms_show_value`), and without what each run of a program has by itself.
+    #[must_use]
+    pub fn of_symbols(&self) -> Self {
+        let stays = |setting: &&Setting| match setting {
+            Setting::Disk(_) | Setting::Uprobe { .. } => false,
+            Setting::Sysctl { name, .. } => !HIDE_ADDRESSES.contains(&&**name),
+            _ => true,
+        };
+        let settings = self.settings.iter().filter(stays).cloned().collect();
+        Self { settings, modules: self.modules.clone() }
     }
 
     /// Its settings, in the order in which they are made.

@@ -358,6 +358,16 @@ fn a_module_is_named_as_the_kernel_names_it_and_its_file_comes_first() {
     assert_ne!(loading, condition.with_modules(vec![module(false)]));
 }
 
+#[test]
+fn symbols_are_asked_of_a_guest_that_has_all_but_what_hides_them_and_what_runs_have() {
+    let text = "disk:ext4:16M nft:2 sysctl:kernel.kptr_restrict=2 sysctl:kernel.x=0 uprobe:/a:f";
+    let module = Module { name: "m".to_owned(), bytes: b"elf"[..].into(), optional: false };
+    let condition = Condition::parse(text, &Programs).unwrap().with_modules(vec![module]);
+    let of_symbols = condition.of_symbols();
+    assert_eq!(of_symbols.to_string(), "nft:2 sysctl:kernel.x=0");
+    assert_eq!(of_symbols.modules(), condition.modules());
+}
+
 /// Programs for files and for ext4, and no filters.
 struct Programs;
 
