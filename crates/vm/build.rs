@@ -1,6 +1,6 @@
-//! Builds the agent and puts it where `include_bytes!` finds it.
+//! Builds the agent's two programs and puts them where `include_bytes!` finds them.
 //!
-//! The agent is a static program without libc, with flags of its own, so it can't be an ordinary
+//! Each is a static program without libc, with flags of its own, so it can't be an ordinary
 //! dependency; and a cargo inside cargo would wait for the same target folder. rustc is called
 //! directly, once a crate, those that others use first (`build/static_program.rs`).
 
@@ -42,19 +42,23 @@ fn build() -> Result<(), String> {
     for firmware in ["boot", "bochs"] {
         build_firmware(root, &out, firmware)?;
     }
-    build_agent(crates, &out, "init", "main.rs", &[])?;
-    let program = ["--cfg=feature=\"program\""];
-    build_agent(crates, &out, "init_program", "main_program.rs", &program)
+    build_agent(crates, &out, "paths", "main_paths.rs", ("", &[]))?;
+    build_agent(crates, &out, "init", "main.rs", (INIT_PLACE, &["--cfg=feature=\"init\""]))
 }
 
-/// Builds one of the agents with its libraries, all with the flags `extra`: each agent by itself,
-/// so that one's code does not depend on what the other takes from the libraries.
+/// For the linker: where the code of `/init` begins. No address of it is one of `/paths`, at some
+/// of which an interpreter of the guest stops.
+const INIT_PLACE: &str = " -Wl,-Ttext=0x10000000";
+
+/// Builds one of the agent's programs with its libraries, with more words for the linker and more
+/// flags for all: each by itself, so that one's code does not depend on what the other takes from
+/// the libraries.
 fn build_agent(
     crates: &Path,
     out: &Path,
     name: &str,
     file: &str,
-    extra: &[&str],
+    (place, extra): (&str, &[&str]),
 ) -> Result<(), String> {
     let folder = out.join(name);
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -64,7 +68,7 @@ fn build_agent(
         compile(crates, &folder, library, &root, &LIBRARIES[..built], &flags)?;
     }
     let root = crates.join("agent/src").join(file);
-    let link = format!("-Clink-args={LINK}");
+    let link = format!("-Clink-args={LINK}{place}");
     let flags = [&["--crate-type=bin", &link], extra].concat();
     compile(crates, &folder, name, &root, &LIBRARIES, &flags)
 }

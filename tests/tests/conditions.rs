@@ -412,6 +412,59 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
     failed.assert_unmeasured(&["nft:rules.nft: nft ends with 1: ", "syntax error"]);
 }
 
+#[test]
+fn a_policy_of_selinux_is_taken_or_refused() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/selinux/everything.policy");
+    let opened = |under: &str| {
+        run(&scene, &["measure", &cloud, "--only", "file.open-close", "--under", under])
+    };
+    let loaded = opened(&format!("boot:lsm=selinux selinux:{policy}"));
+    let proof = &loaded["configuration"]["proofs"][1];
+    assert_eq!((&proof["state"], &proof["shown"]), (&"proved".into(), &"dd took it".into()));
+    // Without a policy SELinux answers each question at once.
+    let without = lowest(&opened("boot:lsm=selinux"), "file.open-close");
+    assert!(lowest(&loaded, "file.open-close") > without, "{without}");
+    let file = scene.path("no-policy");
+    std::fs::write(&file, "no policy").unwrap();
+    for (boot, file, why) in [
+        ("boot:lsm=selinux", &*file.display().to_string(), "Invalid argument"),
+        ("boot:lsm=capability", policy, "No such file or directory"),
+    ] {
+        let under = format!("{boot} selinux:{file}");
+        let failed = scene.run(&["measure", &cloud, "--under", &under]);
+        failed.assert_unmeasured(&["dd ends with 1: ", why]);
+    }
+}
+
+#[test]
+fn a_ruleset_of_landlock_costs_by_its_file_and_is_refused_where_the_kernel_lacks_its_rights() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let file = scene.path("rules.json");
+    let under = format!("landlock:{}", file.display());
+    let write = |abi: u32| {
+        let rules = r#""pathBeneath": [
+            { "allowedAccess": ["abi.read_execute"], "parent": ["/usr", "/nowhere", "/dev/null"] },
+            { "allowedAccess": ["abi.all"], "parent": ["/"] }]"#;
+        let handled = r#""ruleset": [{ "handledAccessFs": ["abi.all"] }]"#;
+        std::fs::write(&file, format!("{{ \"abi\": {abi}, {handled}, {rules} }}")).unwrap();
+    };
+    let opened = |under: &str| {
+        run(&scene, &["measure", &cloud, "--only", "file.open-close", "--under", under])
+    };
+    write(2);
+    let (free, layer, ruled) = (opened("default"), opened("landlock:1"), opened(&under));
+    let [free, layer, by_rules] =
+        [&free, &layer, &ruled].map(|result| lowest(result, "file.open-close"));
+    assert!(free < layer && layer.abs_diff(by_rules) < (layer - free) / 2, "{layer}, {by_rules}");
+    let proof = &ruled["configuration"]["proofs"][0];
+    assert_eq!(proof["state"], "proved");
+    assert!(proof["shown"].as_str().unwrap().starts_with("a process took the ruleset"), "{proof}");
+    write(5);
+    let failed = scene.run(&["measure", &cloud, "--under", &under]);
+    failed.assert_unmeasured(&["this kernel's Landlock has version 2, which lacks rights"]);
+}
+
 /// Where a module lies may differ from guest to guest, so names come from the one that is measured.
 #[test]
 fn functions_of_a_module_have_their_own_names_under_a_file_and_where_addresses_are_hidden() {

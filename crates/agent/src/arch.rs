@@ -5,7 +5,7 @@
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-#[cfg(all(target_arch = "x86_64", feature = "program"))]
+#[cfg(all(target_arch = "x86_64", feature = "init"))]
 pub(crate) use x86_64::launch::{marked_end, marked_execve};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{

@@ -233,7 +233,7 @@ fn hold(fd: usize) -> Result<(), i32> {
 }
 
 /// Closes them in a process that becomes another program, which would do so itself otherwise.
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 pub(crate) fn let_go() {
     for fd in FIRST..FIRST + HELD.load(Relaxed) {
         let _ = sys::close(fd);

@@ -20,7 +20,7 @@ use crate::{
     audit, bpf, cgroup,
     file::{Held, contents, holds, words},
     filter::Filter,
-    landlock, layers, module, netns, nft,
+    layers, module, netns, nft,
     path::Path,
     port::Port,
     refusal::{Refusal, not_taken, refused, unknown},
@@ -119,7 +119,7 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Seccomp => try_filter().map(|()| None),
         SettingKind::Cgroup => cgroup::set((setting.name, setting.value), depth).map(Some),
         SettingKind::Sysfs => sysfs::set(setting.name, setting.value).map(Some),
-        SettingKind::Landlock => try_layers(count(setting.value) as u8).map(Some),
+        SettingKind::Landlock => try_landlock(plan::number(setting.value)).map(Some),
         SettingKind::Audit => audit::add(count(setting.value)).map(Some),
         SettingKind::Nft => nft::add(count(setting.value)).map(Some),
         SettingKind::Netns => netns::join(setting.name).map(Some),
@@ -175,21 +175,28 @@ fn module_is_there(module: &[u8]) -> Result<(), Refusal> {
 
 /// Whether a process can be filtered, and lives long enough to end.
 fn try_filter() -> Result<(), Refusal> {
-    let filter = match Restraint::read().map(|read| read.and_then(Restraint::filter)) {
-        Ok(Some(filter)) => filter,
-        Ok(None) => return Err(refused(format_args!("/filter is missing"))),
-        Err(trouble) => return Err((UnmetCause::Refused, trouble)),
-    };
-    tried(|| Filter::install(filter))?.map_err(|error| match error {
+    let filter = restraint()?.filter();
+    tried(|| filter.map_or(Err(errno::ENOENT), Filter::install))?.map_err(|error| match error {
         errno::ENOSYS => unknown("this kernel has no system-call filters"),
         error => refused(format_args!("the kernel does not take the filter (error {error})")),
     })
 }
 
-/// Whether a process can restrict itself by so many layers of Landlock; what shows it.
-fn try_layers(count: u8) -> Result<Held, Refusal> {
-    tried(|| landlock::restrict(count))?.map_err(layers::refusal)?;
-    layers::shown(count)
+/// Whether a process can restrict itself by so many layers of Landlock, or by the ruleset without
+/// a number; what shows it.
+fn try_landlock(layers: Option<u32>) -> Result<Held, Refusal> {
+    let restraint = restraint()?;
+    tried(|| restraint.install_landlock())?.map_err(layers::refusal)?;
+    layers::shown(layers)
+}
+
+/// What measured processes restrain themselves by.
+fn restraint() -> Result<Restraint, Refusal> {
+    match Restraint::read() {
+        Ok(Some(restraint)) => Ok(restraint),
+        Ok(None) => Err(refused(format_args!("/filter is missing"))),
+        Err(trouble) => Err((UnmetCause::Refused, trouble)),
+    }
 }
 
 /// What becomes of a process that does this to itself, and exits: the error number, if that fails.

@@ -3,6 +3,7 @@
 //! Nothing here is fatal but the pinning: a probe that misses a file system reports it itself.
 
 use pathmeter_probes::{
+    clock,
     sys::{self, CStr, flag},
     task,
     text::Text,
@@ -40,7 +41,7 @@ pub(crate) fn mount_all() {
 }
 
 /// Mounts those of them by which the kernel tells of itself, which are all but the first.
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 pub(crate) fn mount_kernels_own() {
     for (kind, place) in &MOUNTS[1..] {
         let _ = sys::mkdir(CStr::new(place), 0o755);
@@ -92,6 +93,13 @@ pub(crate) fn seed_random(seed: u64) {
         let _ = sys::checked(sys::nr::IOCTL, [fd, RNDRESEEDCRNG, 0, 0, 0, 0]);
     }
     let _ = sys::close(fd);
+}
+
+/// Moves the phase of the timer's tick against the first window, by a number that follows from the
+/// run's: it ticks every 1 to 10 million instructions, depending on the kernel's HZ.
+pub(crate) fn shift_phase(run: u32) {
+    const LONGEST: u64 = 1 << 20;
+    clock::busy(scramble(u64::from(run)) % LONGEST);
 }
 
 /// Well-spread bits from a small number (the finaliser of `SplitMix64`, Steele et al., OOPSLA

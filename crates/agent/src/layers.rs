@@ -1,4 +1,4 @@
-//! What shows that measured processes can restrict themselves by layers of Landlock, or why not.
+//! What shows that measured processes can restrict themselves by Landlock, or why not.
 
 use pathmeter_probes::sys::{self, errno, nr};
 
@@ -7,21 +7,33 @@ use crate::refusal::{Refusal, refused, unknown};
 
 /// Landlock is in the kernel, and not among the modules that it was booted with.
 const EOPNOTSUPP: i32 = 95;
+/// A structure has more than the kernel knows.
+const E2BIG: i32 = 7;
 
-/// What shows that a process took so many layers.
+/// What shows that a process took so many layers, or a ruleset.
 #[inline(never)]
-pub(crate) fn shown(layers: u8) -> Result<Held, Refusal> {
+pub(crate) fn shown(layers: Option<u32>) -> Result<Held, Refusal> {
+    let version = version().map_err(refusal)?;
+    Ok(match layers {
+        Some(1) => {
+            Held::told(format_args!("a process took 1 layer of Landlock's version {version}"))
+        }
+        Some(layers) => Held::told(format_args!(
+            "a process took {layers} layers of Landlock's version {version}"
+        )),
+        None => Held::told(format_args!(
+            "a process took the ruleset, by Landlock's version {version}; rules about files that a \
+             process does not have are left out"
+        )),
+    })
+}
+
+/// The kernel's version of Landlock.
+fn version() -> sys::Ret {
     const LANDLOCK_CREATE_RULESET_VERSION: usize = 1;
+    let args = [0, 0, LANDLOCK_CREATE_RULESET_VERSION, 0, 0, 0];
     // SAFETY: takes no pointer with this flag.
-    let version = unsafe {
-        let args = [0, 0, LANDLOCK_CREATE_RULESET_VERSION, 0, 0, 0];
-        sys::checked(nr::LANDLOCK_CREATE_RULESET, args)
-    };
-    let version = version.map_err(refusal)?;
-    let plural = if layers == 1 { "" } else { "s" };
-    Ok(Held::told(format_args!(
-        "a process took {layers} layer{plural} of Landlock's version {version}"
-    )))
+    unsafe { sys::checked(nr::LANDLOCK_CREATE_RULESET, args) }
 }
 
 /// Why a process can't restrict itself.
@@ -35,6 +47,13 @@ pub(crate) fn refusal(error: i32) -> Refusal {
             "this kernel was booted without Landlock: give boot:lsm=landlock as well, or --append \
              lsm=landlock"
         )),
+        errno::EINVAL | E2BIG => match version() {
+            Ok(version) => refused(format_args!(
+                "this kernel's Landlock has version {version}, which lacks rights that the ruleset \
+                 handles"
+            )),
+            Err(error) => refused(format_args!("Landlock tells no version (error {error})")),
+        },
         error => refused(format_args!("a process can't restrict itself (error {error})")),
     }
 }

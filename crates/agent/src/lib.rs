@@ -1,12 +1,18 @@
-//! The agent: `/init` in a measured guest.
+//! The agent: what a measured guest executes beside the kernel, as two programs.
 //!
-//! It sets the guest up, announces READY, is paused by the host and resumed, then executes the
-//! plan: every path once in each perturbed run, and sends what came of it. A perturbed run is a
-//! fresh start of this program (new stack and mapping bases, another phase of the timer tick), each
-//! probe in it a forked child of its own, so that nothing a probe does outlives it.
+//! `/init` sets the guest up, puts it under its condition, announces READY, is paused by the host
+//! and resumed, then has the plan executed: every path once in each perturbed run. A perturbed run
+//! is a fresh start of `/paths` (new stack and mapping bases, another phase of the timer tick),
+//! each probe in it a forked child of its own, so that nothing a probe does outlives it; it sends
+//! what came of each. In place of the plan it may be a program of the user's, which `/init` runs
+//! itself.
 //!
-//! Without libc and without an allocator: it must run on any kernel, and its instructions are part
-//! of what is measured. `main.rs` makes a program of it.
+//! The two are apart because the cost of a fork depends on the size of the process that forks: what
+//! is added to `/init`, such as a condition, moves no count.
+//!
+//! Without libc and without an allocator: they must run on any kernel, and the instructions of
+//! `/paths` are part of what is measured. `main.rs` and `main_paths.rs` make programs of the
+//! library.
 //!
 //! The order of functions in the program is that of their names with the modules', and a panic's
 //! place has its line: so a function that moves to another module, or by a line, changes bytes.
@@ -17,52 +23,74 @@
 )]
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
-mod agent;
 mod arch;
+#[cfg(feature = "init")]
 mod audit;
+#[cfg(feature = "init")]
 mod bpf;
+#[cfg(feature = "init")]
 mod btf;
+#[cfg(feature = "init")]
 mod cgroup;
 mod command;
+#[cfg(feature = "init")]
 mod condition;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 mod devices;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 mod disk;
+#[cfg(feature = "init")]
 mod facts;
 mod file;
 mod filter;
 mod guest;
+#[cfg(feature = "init")]
+mod init;
 mod landlock;
+#[cfg(feature = "init")]
 mod layers;
+#[cfg(feature = "init")]
 mod module;
+#[cfg(feature = "init")]
 mod netlink;
+#[cfg(feature = "init")]
 mod netns;
+#[cfg(feature = "init")]
 mod nft;
 mod path;
+mod paths;
 mod pause;
 mod plan;
+#[cfg(feature = "init")]
 mod pointers;
 mod port;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 mod program;
 mod refusal;
 mod restraint;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 mod root;
+mod ruleset;
 mod shared;
+#[cfg(feature = "init")]
 mod shown;
 mod spent;
+#[cfg(feature = "init")]
 mod start;
+#[cfg(feature = "init")]
 mod symbols;
+#[cfg(feature = "init")]
 mod sysfs;
+#[cfg(feature = "init")]
 mod tool;
+#[cfg(feature = "init")]
 mod tracing;
 mod trouble;
+#[cfg(feature = "init")]
 mod unpack;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 mod uprobe;
 
-pub use agent::enter;
-#[cfg(feature = "program")]
-pub use agent::enter_program;
+#[cfg(feature = "init")]
+pub use init::enter as enter_init;
+pub use paths::enter as enter_paths;

@@ -1,7 +1,7 @@
-//! The agent as a program of its own: see the library.
+//! `/init` as a program of its own: see the library.
 #![no_std]
 #![no_main]
 
 mod runtime;
 
-use pathmeter_agent::enter;
+use pathmeter_agent::enter_init as enter;

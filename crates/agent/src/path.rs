@@ -40,7 +40,7 @@ impl Path {
     }
 
     /// Its bytes, with NULs after them.
-    #[cfg(feature = "program")]
+    #[cfg(feature = "init")]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }

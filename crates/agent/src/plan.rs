@@ -8,11 +8,19 @@ use pathmeter_wire::plan::{MAX_PLAN, Plan};
 
 use crate::trouble::Trouble;
 
+const PLACE: &[u8] = b"/plan\0";
+
+/// Whether the guest has one: if not, it has a program of the user's.
+#[cfg(feature = "init")]
+pub(crate) fn is_there() -> bool {
+    sys::open(CStr::new(PLACE), flag::O_RDONLY, 0).and_then(sys::close).is_ok()
+}
+
 /// Reads `/plan`.
 pub(crate) fn read() -> Result<Plan, Trouble> {
     // Room for a byte too many, so that a plan too long is seen to be.
     let mut text = [0; MAX_PLAN + 1];
-    let length = sys::open(CStr::new(b"/plan\0"), flag::O_RDONLY, 0)
+    let length = sys::open(CStr::new(PLACE), flag::O_RDONLY, 0)
         .and_then(|fd| {
             let got = sys::read(fd, &mut text);
             let _ = sys::close(fd);

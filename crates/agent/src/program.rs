@@ -1,5 +1,5 @@
-//! What the agent does for a program of the user's: executes it in perturbed runs, each in a root
-//! file system that is built anew, between two readings of the clock.
+//! What pid 1 does for a program of the user's: executes it in perturbed runs, each in a root file
+//! system that is built anew, between two readings of the clock.
 //!
 //! The first reading is taken by the child that becomes the program, just before execve(2); the
 //! second by the agent, once wait4(2) has told it that the program ended. What other processes the
@@ -29,7 +29,6 @@ use crate::{
     port::Port,
     restraint::Restraint,
     root::Roots,
-    start,
     trouble::Trouble,
     uprobe::Uprobes,
 };
@@ -39,12 +38,8 @@ const NOT_EXECUTED: usize = 127;
 /// Most bytes of each of the program's outputs that the host is sent.
 const MOST_SENT: usize = 256 << 10;
 
-/// Executes the job and ends the guest.
+/// Executes the job.
 pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
-    guest::mount_all();
-    port.open()?;
-    guest::allow_busy_real_time();
-    guest::pin_to_first_cpu()?;
     let job = read()?;
     prepare();
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
@@ -237,7 +232,7 @@ fn become_program((job, folder): (&Job<'_>, CStr<'_>), number: u32, launch: &mut
     let _ = sys::change_folder(folder);
     place(number);
     let _ = sys::limit(flag::RLIMIT_FSIZE, job.file_limit);
-    start::shift_phase(number);
+    guest::shift_phase(number);
     if let Some(Err(error)) = launch.restraint.map(Restraint::install) {
         launch.error = error;
         return;

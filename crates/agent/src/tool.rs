@@ -26,8 +26,11 @@ const OWN: [(&[u8], &[u8]); 2] = [(b"proc\0", b"proc\0"), (b"devtmpfs\0", b"dev\
 const SHARED: &[u8] = b"/sys\0";
 /// File systems in there by which programs of this kind talk to the kernel; what is kept in them
 /// must stay, so they do.
-const IN_SHARED: [(&[u8], &[u8]); 2] =
-    [(b"bpf\0", b"/sys/fs/bpf\0"), (b"securityfs\0", b"/sys/kernel/security\0")];
+const IN_SHARED: [(&[u8], &[u8]); 3] = [
+    (b"bpf\0", b"/sys/fs/bpf\0"),
+    (b"securityfs\0", b"/sys/kernel/security\0"),
+    (b"selinuxfs\0", b"/sys/fs/selinux\0"),
+];
 const HERE: CStr<'static> = CStr::new(b".\0");
 const TOP: CStr<'static> = CStr::new(b"/\0");
 /// Exit code of a child that could not become the program.

@@ -4,7 +4,7 @@
 
 use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Mnemonic, Register};
 use pathmeter_probes::clock::COUNTER_ADDS;
-use pathmeter_vm::AGENT;
+use pathmeter_vm::PATHS;
 
 use pathmeter_host::COUNTING as PROGRAM;
 
@@ -51,7 +51,7 @@ fn count(window: &[Instruction], mnemonic: Mnemonic) -> usize {
 
 #[test]
 fn windows_hold_the_agents_instructions() {
-    let (agent, program) = (windows(AGENT), windows(PROGRAM));
+    let (agent, program) = (windows(PATHS), windows(PROGRAM));
     assert!(agent.len() > 100 && agent.len() == program.len(), "{} windows", agent.len());
     for (agent, program) in agent.iter().zip(&program) {
         assert_eq!(beside_stamps(agent), beside_stamps(program));

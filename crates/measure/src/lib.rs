@@ -16,6 +16,7 @@ pub mod identity;
 pub mod image;
 pub mod interrupt;
 pub mod lab;
+mod landlock;
 mod makers;
 pub mod meant;
 pub mod modules;

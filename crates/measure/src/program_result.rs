@@ -10,7 +10,7 @@ use pathmeter_model::{
 use pathmeter_trace::{
     Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
 };
-use pathmeter_vm::{Accounting, PROGRAM_AGENT, RanProgram};
+use pathmeter_vm::{Accounting, INIT, RanProgram};
 
 use crate::failure::Failure;
 use crate::image::Image;
@@ -105,7 +105,7 @@ fn document(
         failed_program(image, what + &failed, help, &last)
     })?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
-    let agent = (sha256(PROGRAM_AGENT), program.packed_sha256.clone());
+    let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions, processes_note } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;

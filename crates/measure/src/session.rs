@@ -15,7 +15,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
-    AGENT, Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
+    Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
     Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
     PathStatus, Plan, Progress, Proof, ProofState, Qemu, RanProgram, Recorded, RecordingLimits,
     Request, Settings, Sought, Stop, TracedWindow, VmError,
@@ -70,7 +70,7 @@ impl Session {
             runs,
             limit,
             interrupt,
-            agent_sha256: sha256(AGENT),
+            agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256: sha256(initramfs.as_bytes()),
             note: Mutex::default(),
         }

@@ -9,12 +9,12 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use pathmeter_pack::{FileArg, PackedEntry, Packing, pack};
-use pathmeter_vm::{Condition, ConditionError, Filter, Sources, Tool};
+use pathmeter_vm::{Condition, ConditionError, Filter, Ruleset, Sources, Tool};
 
-use crate::makers;
 use crate::packed_tool::{job, program};
 use crate::results::sha256;
 use crate::seccomp;
+use crate::{landlock, makers};
 
 /// A program that reads a file of the user's.
 struct Reader {
@@ -35,7 +35,7 @@ const FILE: &str = "FILE";
 /// Where the guest has it.
 const IN_GUEST: &str = "/given";
 
-const READERS: [Reader; 6] = [
+const READERS: [Reader; 7] = [
     Reader {
         kind: "nft",
         command: &["nft", "-f", FILE],
@@ -79,6 +79,15 @@ const READERS: [Reader; 6] = [
         last: "",
         package: "apparmor",
     },
+    // The kernel takes a policy only as one write(2) (Linux `security/selinux/selinuxfs.c`,
+    // `sel_write_load`).
+    Reader {
+        kind: "selinux",
+        command: &["dd", "if=FILE", "of=/sys/fs/selinux/load", "bs=64M", "conv=notrunc,nocreat"],
+        modules: &[],
+        last: "",
+        package: "coreutils",
+    },
 ];
 
 /// The kinds of settings that programs of this machine make, by what stands before the colon.
@@ -94,12 +103,16 @@ impl Sources for Files {
         seccomp::filter(name)
     }
 
+    fn ruleset(&self, file: &str) -> Result<Ruleset, String> {
+        landlock::ruleset(Path::new(file))
+    }
+
     fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>> {
         let reader = READERS.iter().find(|reader| reader.kind == kind)?;
         // nft:10 and audit:10 are numbers of rules, bpf:fentry:FUNCTION is no file.
         let is_file = file.contains(['/', '.']) && !file.contains(':') || Path::new(file).is_file();
         let is_number = file.bytes().all(|byte| byte.is_ascii_digit());
-        let by_file_alone = ["tc", "ip", "apparmor"].contains(&kind);
+        let by_file_alone = ["tc", "ip", "apparmor", "selinux"].contains(&kind);
         (by_file_alone || is_file && !is_number).then(|| {
             let refused = |why| ConditionError::Tool(format!("{kind}:{file}"), why);
             reader.tool(Path::new(file)).map_err(refused)
@@ -119,10 +132,7 @@ impl Reader {
         if self.kind == "audit" {
             refuse_watches(&String::from_utf8_lossy(&bytes))?;
         }
-        let words = self.command[1..].iter().map(|word| match *word {
-            FILE => IN_GUEST.into(),
-            word => OsString::from(word),
-        });
+        let words = self.command[1..].iter().map(|word| word.replace(FILE, IN_GUEST).into());
         let program = program(self.command[0], self.package)?;
         let command: Vec<OsString> = std::iter::once(program.into()).chain(words).collect();
         let given = FileArg { source: file.to_owned(), destination: Some(IN_GUEST.into()) };

@@ -48,7 +48,7 @@ pub struct Configuration {
     /// firmware are the fixed ones. Then QEMU's version is no reason to refuse a comparison.
     #[serde(default)]
     pub portable: bool,
-    /// Hash of the agent that is /init in the guest.
+    /// Hash of the agent: of its programs that are in the guest.
     pub agent_sha256: String,
     /// Hash of the whole initramfs, as it is under the default condition.
     pub initramfs_sha256: String,

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use pathmeter_vm::{
-    AGENT, Cache, Caller, Condition, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu,
-    Sought,
+    Cache, Caller, Condition, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu, Sought,
 };
 
 use crate::cli::{GuestArgs, LONGEST};
@@ -13,7 +12,6 @@ use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::meant::meant;
 use pathmeter_measure::modules::Modules;
-use pathmeter_measure::results::sha256;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
@@ -153,7 +151,7 @@ fn refuse_long_lines(args: &GuestArgs) -> Result<(), Failure> {
 fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(), Failure> {
     let parts = [
         ("pathmeter", env!("CARGO_PKG_VERSION")),
-        ("agent_sha256", &sha256(AGENT)),
+        ("agent_sha256", &pathmeter_vm::agent_sha256()),
         ("qemu", &qemu.description()),
     ];
     let key = Key::new(EntryKind::Passed, &parts);

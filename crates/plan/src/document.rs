@@ -32,7 +32,7 @@ pub struct Plan {
     pub pathmeter: String,
     /// The version of QEMU that does.
     pub qemu: String,
-    /// Hash of the agent that is /init in the guest.
+    /// Hash of the agent: of its programs that are in the guest.
     pub agent_sha256: String,
     /// What the paths in this document are relative to: a folder, relative to that of this
     /// document.

@@ -56,9 +56,9 @@ mod process;
 mod report;
 mod rseq;
 mod signal;
-#[cfg(not(feature = "program"))]
+#[cfg(not(feature = "init"))]
 mod socket;
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 pub mod socket;
 mod softirq;
 mod switch;

@@ -74,7 +74,7 @@ pub(crate) fn loopback_up(socket: usize) -> Result<(), Failure> {
 }
 
 /// Brings the loopback interface up, with a socket of its own.
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 pub fn bring_loopback_up() -> Result<(), Failure> {
     const AF_INET: usize = 2;
     const SOCK_DGRAM: usize = 2;

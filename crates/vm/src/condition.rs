@@ -23,8 +23,8 @@ use crate::console::Tail;
 
 pub use disk::Disk;
 pub use error::ConditionError;
-pub use filter::Filter;
 use filter::restraint;
+pub use filter::{Filter, Ruleset};
 pub use module::Module;
 use setting::parameter;
 pub use setting::{Setting, WITHOUT_MEANING};
@@ -170,6 +170,9 @@ impl Condition {
             Setting::Seccomp(filter) => {
                 format!("seccomp:{}", &sha256(&filter.file())[..HASH_DIGITS])
             }
+            Setting::Ruleset(ruleset) => {
+                format!("landlock:{}", &sha256(&ruleset.bytes)[..HASH_DIGITS])
+            }
             Setting::Tool(tool) => format!("{}:{}", tool.kind, tool.hash()),
             setting => setting.to_string(),
         };
@@ -308,8 +311,12 @@ impl Condition {
             Setting::Landlock(layers) => Some(*layers),
             _ => None,
         });
-        let is_restrained = filter.is_some() || layers.is_some();
-        is_restrained.then(|| restraint(layers.unwrap_or(0), filter))
+        let ruleset = self.settings.iter().find_map(|setting| match setting {
+            Setting::Ruleset(ruleset) => Some(ruleset),
+            _ => None,
+        });
+        let is_restrained = filter.is_some() || layers.is_some() || ruleset.is_some();
+        is_restrained.then(|| restraint(layers.unwrap_or(0), ruleset, filter))
     }
 
     /// What the kernel printed about a word whose value it does not take, with the word.

@@ -35,16 +35,17 @@ pub use cache::entry::{Entry, EntryKind, Key};
 pub use cache::{Cache, CacheError, Slot, Sought};
 pub use condition::proof::{Proof, ProofState, known_words};
 pub use condition::{
-    Condition, ConditionError, Disk, Filter, Module, Setting, Sources, Tool, Unmet, UnmetCause,
-    WITHOUT_MEANING, refuse_own,
+    Condition, ConditionError, Disk, Filter, Module, Ruleset, Setting, Sources, Tool, Unmet,
+    UnmetCause, WITHOUT_MEANING, refuse_own,
 };
 pub use error::{VmError, is_late, is_shortage};
 pub use machine::facts::Facts;
-pub use machine::initramfs::{AGENT, Initramfs, Job, PROGRAM_AGENT};
+pub use machine::initramfs::{INIT, Initramfs, Job, PATHS, agent_sha256};
 pub use machine::{BaseWords, Clock, Firmware, Settings};
 pub use pathmeter_wire::condition::{FilterFlags, SettingKind};
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
+pub use pathmeter_wire::ruleset;
 pub use qemu::error::{AskError, QemuError};
 pub use qemu::host_cpu::host_cpus;
 pub use qemu::process::Interrupt;

@@ -19,8 +19,9 @@
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:
-//! [`Restraint`], then the program of the system-call filter as the kernel takes it, up to
-//! [`MAX_FILTER`] instructions of eight bytes, none without a filter.
+//! [`Restraint`], then a ruleset of Landlock ([`crate::ruleset`]), if there is one, then the
+//! program of the system-call filter as the kernel takes it, up to [`MAX_FILTER`] instructions of
+//! eight bytes, none without a filter.
 
 /// Longest file, in bytes.
 pub const MAX_CONDITION: usize = 8192;
@@ -59,6 +60,8 @@ pub struct Restraint {
     pub flags: FilterFlags,
     /// Layers of Landlock.
     pub layers: u8,
+    /// Bytes of the ruleset of Landlock.
+    pub ruleset: u16,
 }
 
 impl Restraint {
@@ -68,14 +71,16 @@ impl Restraint {
     /// As it stands in the file.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let [a, b, c, d] = self.flags.flags.to_le_bytes();
-        [a, b, c, d, u8::from(self.flags.may_lack), self.layers, 0, 0]
+        let [low, high] = self.ruleset.to_le_bytes();
+        [a, b, c, d, u8::from(self.flags.may_lack), self.layers, low, high]
     }
 
     /// As it was written.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
-        let [a, b, c, d, may_lack, layers, ..] = bytes;
-        let flags = u32::from_le_bytes([a, b, c, d]);
-        Self { flags: FilterFlags { flags, may_lack: may_lack != 0 }, layers }
+        let [a, b, c, d, may_lack, layers, low, high] = bytes;
+        let flags =
+            FilterFlags { flags: u32::from_le_bytes([a, b, c, d]), may_lack: may_lack != 0 };
+        Self { flags, layers, ruleset: u16::from_le_bytes([low, high]) }
     }
 }
 

@@ -29,6 +29,7 @@ pub mod message;
 mod payload;
 pub mod plan;
 pub mod program;
+pub mod ruleset;
 
 pub use frame::{
     FrameError, HEADER, MAGIC, MAX_FRAME, MAX_PAYLOAD, RawFrame, TRAILER, next_frame, seal,

@@ -1,6 +1,6 @@
 //! x86-64.
 
-#[cfg(feature = "program")]
+#[cfg(feature = "init")]
 pub(crate) mod launch;
 pub(crate) mod pause;
 pub(crate) mod port;

@@ -61,13 +61,14 @@ pub(crate) struct GuestArgs {
     /// cgroup:depth=N for so many groups, each in the one before, seccomp:FILE for an OCI profile
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
     /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of
-    /// Landlock, audit:N and nft:N for so many rules that match nothing, netns:veth or netns:bridge
-    /// for client and server in two network namespaces, tracepoint:GROUP:EVENT, kprobe:FUNCTION or
-    /// ftrace:FUNCTION for what is traced, bpf:TYPE:PLACE for a BPF program that does nothing,
+    /// Landlock, landlock:FILE for a ruleset of it, audit:N and nft:N for so many rules that match
+    /// nothing, netns:veth or netns:bridge for client and server in two network namespaces,
+    /// tracepoint:GROUP:EVENT, kprobe:FUNCTION or ftrace:FUNCTION for what is traced,
+    /// bpf:TYPE:PLACE for a BPF program that does nothing,
     /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
     /// disk:btrfs:SIZE and disk:overlay for the file system that this program begins in,
-    /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o and
-    /// apparmor:FILE for what their programs set. What this kernel does not know is an error.
+    /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE
+    /// and selinux:FILE for what their programs set. What this kernel does not know is an error.
     /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
     /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, ioports:N, for the
     /// I/O ports below N, and perf:GROUP:EVENT (docs/guide/host.md).

@@ -294,6 +294,7 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
 fn why_not(setting: &Setting) -> Option<&'static str> {
     Some(match setting {
         Setting::Seccomp(_) | Setting::Landlock(_) => return None,
+        Setting::Ruleset(_) => "only a guest can have a ruleset of Landlock; landlock:N can be had",
         Setting::Boot(_) => "it would have to boot again",
         Setting::Sysctl { .. } | Setting::Sysfs { .. } => {
             "it would change the whole machine, and not the measured processes alone"

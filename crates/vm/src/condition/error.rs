@@ -8,11 +8,12 @@ pub enum ConditionError {
     /// The setting begins with none of the known kinds.
     #[error(
         "{0}: a setting is boot:WORD, sysctl:NAME=VALUE, sysfs:PATH=VALUE, cgroup:FILE=VALUE, \
-         cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N, audit:N, nft:N, \
+         cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N (or FILE), audit:N, \
+         nft:N, \
          netns:veth, netns:bridge, tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, \
          bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, module:NAME, a file \
-         for the program that reads it (nft, audit, tc, ip, bpf, apparmor: nft:FILE) or cpu:CPU; \
-         several are separated by spaces, and `default` is none"
+         for the program that reads it (nft, audit, tc, ip, bpf, apparmor, selinux: nft:FILE) or \
+         cpu:CPU; several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -40,8 +41,14 @@ pub enum ConditionError {
     #[error("{0}: cgroup:depth=N makes 1 to {MAX_DEPTH} groups, each in the one before")]
     Depth(String),
     /// It is no number of layers.
-    #[error("{0}: landlock:N has 1 to {MAX_LAYERS} layers, as many as Linux takes")]
+    #[error(
+        "{0}: landlock:N has 1 to {MAX_LAYERS} layers, as many as Linux takes; a ruleset is named \
+         by a path, as in landlock:./rules.json"
+    )]
     Landlock(String),
+    /// Its file is no ruleset of Landlock.
+    #[error("{0}: {1}")]
+    Ruleset(String, String),
     /// It is no number of rules.
     #[error(
         "{0}: audit:N adds 1 to {MAX_RULES} rules that match nothing (boot:audit=1 enables audit \

@@ -6,7 +6,7 @@ use std::fmt;
 use pathmeter_wire::condition::{DEPTH, SettingKind};
 
 use crate::condition::disk::Disk;
-use crate::condition::filter::Filter;
+use crate::condition::filter::{Filter, Ruleset};
 use crate::condition::proof::Question;
 use crate::condition::tool::Tool;
 
@@ -44,6 +44,8 @@ pub enum Setting {
     },
     /// So many layers of Landlock that allow all, which measured processes restrict themselves by.
     Landlock(u8),
+    /// A ruleset of Landlock, which they restrict themselves by.
+    Ruleset(Ruleset),
     /// So many audit rules that match nothing.
     Audit(u32),
     /// So many rules of nftables that match no packet.
@@ -117,6 +119,7 @@ impl Setting {
             Self::Cgroup { name, .. } => vec![Question::held(format!("/cgroup/measured/{name}"))],
             Self::Sysfs { path, .. } => vec![Question::held(format!("/sys/{path}"))],
             Self::Landlock(_)
+            | Self::Ruleset(_)
             | Self::Audit(_)
             | Self::Nft(_)
             | Self::Netns(_)
@@ -157,7 +160,7 @@ impl Setting {
             Self::Seccomp(_) => SettingKind::Seccomp,
             Self::Cgroup { .. } => SettingKind::Cgroup,
             Self::Sysfs { .. } => SettingKind::Sysfs,
-            Self::Landlock(_) => SettingKind::Landlock,
+            Self::Landlock(_) | Self::Ruleset(_) => SettingKind::Landlock,
             Self::Audit(_) => SettingKind::Audit,
             Self::Nft(_) => SettingKind::Nft,
             Self::Netns(_) => SettingKind::Netns,
@@ -192,7 +195,7 @@ impl Setting {
             (Self::Cgroup { name, .. }, Self::Cgroup { name: other, .. }) => name == other,
             (Self::Sysfs { path, .. }, Self::Sysfs { path: other, .. }) => path == other,
             (Self::Seccomp(_), Self::Seccomp(_))
-            | (Self::Landlock(_), Self::Landlock(_))
+            | (Self::Landlock(_) | Self::Ruleset(_), Self::Landlock(_) | Self::Ruleset(_))
             | (Self::Audit(_), Self::Audit(_))
             | (Self::Nft(_), Self::Nft(_))
             | (Self::Netns(_), Self::Netns(_))
@@ -229,8 +232,8 @@ impl Setting {
             Self::Uprobe { file, offset, .. } => {
                 (file.into(), offset.map_or_else(String::new, |offset| format!("{offset:#x}")))
             }
-            // Its program is in a file of its own.
-            Self::Seccomp(_) => ("".into(), String::new()),
+            // They are in a file of their own.
+            Self::Seccomp(_) | Self::Ruleset(_) => ("".into(), String::new()),
         }
     }
 }
@@ -244,6 +247,7 @@ impl fmt::Display for Setting {
             Self::Cgroup { name, value } => write!(f, "cgroup:{name}={}", value.replace(' ', ",")),
             Self::Sysfs { path, value } => write!(f, "sysfs:{path}={value}"),
             Self::Landlock(layers) => write!(f, "landlock:{layers}"),
+            Self::Ruleset(ruleset) => write!(f, "landlock:{}", ruleset.name),
             Self::Audit(rules) | Self::Nft(rules) => write!(f, "{}:{rules}", self.kind().name()),
             Self::Netns(form) => write!(f, "netns:{}", form.name()),
             Self::Tracepoint(name)

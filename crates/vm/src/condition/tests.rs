@@ -225,6 +225,10 @@ fn processes_are_restrained_by_layers_and_by_a_filter_or_one_of_them() {
     assert_eq!(both[..8], [4, 0, 0, 0, 0, 3, 0, 0]);
     assert_eq!(both.len(), 16);
     assert_eq!(restraint("audit:1"), None);
+    let by_ruleset = Condition::parse("landlock:./r", &Programs).unwrap();
+    assert_eq!(by_ruleset.restraint(), Some(vec![0, 0, 0, 0, 0, 0, 3, 0, b'.', b'/', b'r']));
+    assert_ne!(by_ruleset.fingerprint(), "landlock:./r", "the file's content tells it");
+    assert!(Condition::parse("landlock:./r landlock:1", &Programs).is_err());
 }
 
 #[test]
@@ -374,6 +378,10 @@ struct Programs;
 impl Sources for Programs {
     fn filter(&self, name: &str) -> Result<Filter, String> {
         Err(name.to_owned())
+    }
+
+    fn ruleset(&self, file: &str) -> Result<Ruleset, String> {
+        Ok(Ruleset { name: file.to_owned(), bytes: file.as_bytes().to_vec() })
     }
 
     fn tool(&self, kind: &str, file: &str) -> Option<Result<Tool, ConditionError>> {

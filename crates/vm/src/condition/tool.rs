@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::condition::error::ConditionError;
-use crate::condition::filter::Filter;
+use crate::condition::filter::{Filter, Ruleset};
 
 /// Where the guest has them.
 const FOLDER: &str = ".tools";
@@ -46,6 +46,12 @@ pub trait Sources {
     /// What is wrong with it.
     fn filter(&self, name: &str) -> Result<Filter, String>;
 
+    /// The ruleset of Landlock in this file.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn ruleset(&self, file: &str) -> Result<Ruleset, String>;
+
     /// The program for this file, if settings of this kind have one.
     ///
     /// # Errors
@@ -63,6 +69,10 @@ pub trait Sources {
 impl<F: Fn(&str) -> Result<Filter, String>> Sources for F {
     fn filter(&self, name: &str) -> Result<Filter, String> {
         self(name)
+    }
+
+    fn ruleset(&self, file: &str) -> Result<Ruleset, String> {
+        Err(format!("{file}: no such file"))
     }
 
     fn tool(&self, _: &str, _: &str) -> Option<Result<Tool, ConditionError>> {

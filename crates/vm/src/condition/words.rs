@@ -38,6 +38,10 @@ impl Setting {
             SettingKind::Uprobe => uprobe(rest),
             SettingKind::Disk => Disk::parse(rest, sources).map(Self::Disk),
             SettingKind::Seccomp => seccomp(rest, sources),
+            SettingKind::Landlock if rest.contains(['/', '.']) => {
+                let ruleset = sources.ruleset(rest);
+                ruleset.map(Self::Ruleset).map_err(|why| ConditionError::Ruleset(word.into(), why))
+            }
             SettingKind::Landlock => {
                 let layers = number(rest, MAX_LAYERS.into()).and_then(|it| it.try_into().ok());
                 given.makes(layers.map(Self::Landlock), ConditionError::Landlock)

@@ -1,4 +1,4 @@
-//! What the guest's root file system holds: the agent as /init, its plan, and a console.
+//! What the guest's root file system holds: the agent's programs, its plan, and a console.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -6,13 +6,18 @@ use pathmeter_image::cpio::{self, Entry};
 use pathmeter_wire::{job, plan::Plan};
 
 use crate::Condition;
+use crate::cache::entry::sha256;
 
-/// The agent's executable, built with this crate.
-pub const AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init/pathmeter_init"));
+/// The agent's program that is pid 1, built with this crate.
+pub const INIT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/init/pathmeter_init"));
 
-/// The same of the agent that executes a program of the user's.
-pub const PROGRAM_AGENT: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/init_program/pathmeter_init_program"));
+/// The agent's program that executes paths: each perturbed run is a start of it.
+pub const PATHS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paths/pathmeter_paths"));
+
+/// SHA-256 of both programs.
+pub fn agent_sha256() -> String {
+    sha256(&[INIT, PATHS].concat())
+}
 
 /// Paths that may kill the kernel before the rest is given up: each costs a boot.
 const MAX_LOST: usize = 4;
@@ -75,37 +80,34 @@ impl Initramfs {
     /// Packs agent, plan and condition.
     pub fn new(plan: &Plan, condition: &Condition) -> Self {
         let plan = plan.to_string();
+        let paths = Entry::File { name: "paths", mode: 0o755, data: PATHS };
         let plan = Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() };
-        Self::of(AGENT, Some(plan), condition, None)
+        Self::of(&[paths, plan], condition, None)
     }
 
-    /// Packs the agent that executes a program, and the job, in which the program's own files are:
-    /// the agent unpacks them before each run.
+    /// Packs the agent and the job, in which the program's own files are: the agent unpacks them
+    /// before each run.
     ///
     /// The job comes last, so that where it is, all has arrived.
     pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
         let job = job.bytes(files);
         let job = Entry::File { name: "program", mode: 0o644, data: &job };
-        Self::of(PROGRAM_AGENT, None, condition, Some(job))
+        Self::of(&[], condition, Some(job))
     }
 
-    /// Packs this agent with its condition, between these files.
-    fn of(
-        agent: &[u8],
-        first: Option<Entry<'_>>,
-        condition: &Condition,
-        last: Option<Entry<'_>>,
-    ) -> Self {
+    /// Packs pid 1's program with its condition, between these files.
+    fn of(first: &[Entry<'_>], condition: &Condition, last: Option<Entry<'_>>) -> Self {
         let under = condition.files();
         let folders =
             ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
         let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
-        let agent = Entry::File { name: "init", mode: 0o755, data: agent };
+        let init = Entry::File { name: "init", mode: 0o755, data: INIT };
         let own: BTreeSet<&str> =
             under.iter().filter_map(|(name, _)| name.split_once('/')).map(|it| it.0).collect();
         let own = own.into_iter().map(|name| Entry::Directory { name, mode: 0o755 });
         let under = under.iter().map(|(name, data)| Entry::File { name, mode: 0o644, data });
-        let entries = folders.into_iter().chain([console, agent]).chain(first).chain(own);
+        let entries =
+            folders.into_iter().chain([console, init]).chain(first.iter().copied()).chain(own);
         Self(cpio::archive(&entries.chain(under).chain(last).collect::<Vec<_>>()))
     }
 
@@ -155,12 +157,20 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_is_a_static_x86_64_executable() {
-        // ELF64, little endian; ET_EXEC; EM_X86_64.
-        assert_eq!(&AGENT[..6], b"\x7fELF\x02\x01");
-        assert_eq!(&AGENT[16..20], &[2, 0, 62, 0]);
-        // A dynamic program would name its interpreter.
-        assert!(!AGENT.windows(7).any(|bytes| bytes == b"ld-linu"));
+    fn the_agents_programs_are_static_x86_64_executables() {
+        for program in [INIT, PATHS] {
+            // ELF64, little endian; ET_EXEC; EM_X86_64.
+            assert_eq!(&program[..6], b"\x7fELF\x02\x01");
+            assert_eq!(&program[16..20], &[2, 0, 62, 0]);
+            // A dynamic program would name its interpreter.
+            assert!(!program.windows(7).any(|bytes| bytes == b"ld-linu"));
+        }
+    }
+
+    #[test]
+    fn nothing_of_conditions_is_in_the_program_that_executes_paths() {
+        let names = |program: &[u8]| program.windows(8).any(|bytes| bytes == b"nftables");
+        assert!(names(INIT) && !names(PATHS) && PATHS.len() < INIT.len());
     }
 
     #[test]

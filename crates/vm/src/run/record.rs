@@ -15,10 +15,10 @@ use crate::{
     Initramfs, PathOutcome, Progress, RecordingLimits, Request, VmError,
     arch::READBACK,
     cache::Sought,
-    cache::entry::{Entry, EntryKind, Key, sha256},
+    cache::entry::{Entry, EntryKind, Key},
     error::{GuestCause, Step},
     machine::fd,
-    machine::initramfs::{AGENT, may_lose},
+    machine::initramfs::{agent_sha256, may_lose},
     qemu::alarm::Alarm,
     qemu::channels::QemuGuest,
     qemu::memory_file::memory_file,
@@ -250,7 +250,7 @@ fn most_symbols() -> usize {
 fn symbols_key(request: &Request<'_>) -> Key {
     let parts = [
         ("pathmeter", env!("CARGO_PKG_VERSION")),
-        ("agent_sha256", &sha256(AGENT)),
+        ("agent_sha256", &agent_sha256()),
         ("image_sha256", &request.kernel.sha256[..]),
         ("qemu", &request.qemu.version),
         ("guest", &request.settings.fingerprint()),

@@ -36,7 +36,7 @@ pub use traces::TracedWindow;
 pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use crate::{
-    AGENT, Interrupt, PROGRAM_AGENT, Request, Settings, VmError,
+    INIT, Interrupt, PATHS, Request, Settings, VmError,
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
@@ -183,8 +183,8 @@ impl Guest for BochsGuest {
         let memory = memory_of(settings, extra.files)?;
         let mut process = spawn(bochs, settings, &memory)?;
         let (output, errors, commands) = channels(&mut process)?;
-        let watch = extra.landmarks.map(|landmarks| Watch::new(landmarks, PROGRAM_AGENT));
-        let traces = (!extra.traces.is_empty()).then(|| Traces::new(extra.traces, AGENT));
+        let watch = extra.landmarks.map(|landmarks| Watch::new(landmarks, INIT));
+        let traces = (!extra.traces.is_empty()).then(|| Traces::new(extra.traces, PATHS));
         if traces.is_some() {
             // With less room it only takes longer.
             let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);

@@ -168,7 +168,7 @@ mod tests {
     fn traces(window: u64) -> (Traces, File) {
         let (output, input) = rustix::pipe::pipe().unwrap();
         let window = TracedWindow { path: 7, stamps: vec![STAMP, STAMP + 64], window };
-        let traces = Traces::new(vec![(window, File::from(input))], crate::AGENT);
+        let traces = Traces::new(vec![(window, File::from(input))], crate::PATHS);
         (traces, File::from(output))
     }
 

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::PROGRAM_AGENT;
+use crate::INIT;
 
 const ENTRY: u64 = 0xffff_ffff_8100_0100;
 const FAULT: u64 = 0xffff_ffff_8100_0200;
@@ -73,7 +73,7 @@ fn landmarks() -> Landmarks {
 
 /// A watch that has seen a run begin, and where it ends.
 fn begun(bochs: &mut Fake) -> (Watch, u64) {
-    let mut watch = Watch::new(landmarks(), PROGRAM_AGENT);
+    let mut watch = Watch::new(landmarks(), INIT);
     let markers: Vec<u64> = watch.first_places().collect();
     let [end, begin] = markers[..] else { panic!("{markers:x?}") };
     let (begin, end) =
@@ -88,7 +88,7 @@ fn stopped(watch: &mut Watch, bochs: &mut Fake, (clock, address): (u64, u64)) ->
 
 #[test]
 fn the_agent_has_both_markers_once() {
-    let watch = Watch::new(landmarks(), PROGRAM_AGENT);
+    let watch = Watch::new(landmarks(), INIT);
     assert_eq!(watch.first_places().count(), 2);
     assert_eq!(Watch::new(landmarks(), b"no agent").first_places().count(), 0);
 }
@@ -171,12 +171,12 @@ fn what_lies_on_the_stack_is_looked_at() {
 #[test]
 fn a_kernel_that_can_t_be_watched_is_told() {
     let mut bochs = Fake { no_switch: true, ..Fake::default() };
-    let mut watch = Watch::new(landmarks(), PROGRAM_AGENT);
+    let mut watch = Watch::new(landmarks(), INIT);
     let begin = *watch.places.iter().find(|(_, place)| **place == Place::Begin).unwrap().0;
     let told = watch.stopped(Halt { clock: 1, address: begin }, &mut bochs);
     assert!(told.unwrap_err().contains("switches tasks"));
     let many = (0..40).map(|number| (TEXT + 0x1000 + number, Look::Nothing)).collect();
-    let mut watch = Watch::new(Landmarks { entries: many, ..landmarks() }, PROGRAM_AGENT);
+    let mut watch = Watch::new(Landmarks { entries: many, ..landmarks() }, INIT);
     let told = watch.stopped(Halt { clock: 1, address: begin }, &mut Fake::default());
     assert!(told.unwrap_err().contains("more places"));
 }
