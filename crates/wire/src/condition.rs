@@ -292,7 +292,8 @@ mod tests {
     #[test]
     fn a_restraint_is_read_back() {
         for (flags, may_lack, layers) in [(0, false, 16), (4, true, 0), (u32::MAX, true, 1)] {
-            let written = Restraint { flags: FilterFlags { flags, may_lack }, layers };
+            let flags = FilterFlags { flags, may_lack };
+            let written = Restraint { flags, layers, ruleset: 0x1234 };
             assert_eq!(Restraint::from_bytes(written.to_bytes()), written);
         }
     }
