@@ -97,7 +97,7 @@ fn folder(place: &Path, name: &str, bytes: &[u8]) {
     let found = one.result(ID).expect("a file that can be read");
     let is_whole = matches!(found, Found::Whole(..));
     assert_eq!(is_whole, name == NAMES[0] && parse_measurement(bytes).is_ok());
-    let merged = merge(&[one.clone()], &joined).expect("nothing that is in conflict");
+    let merged = merge(std::slice::from_ref(&one), &joined).expect("nothing that is in conflict");
     assert_eq!(merged.results, usize::from(is_whole));
     let mine = b"{}\n";
     match one.put(ID, mine, "n1").expect("room for a file") {
