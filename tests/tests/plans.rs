@@ -90,6 +90,26 @@ fn what_was_killed_or_ended_in_a_cell_goes_on_and_leaves_no_trace() {
 }
 
 #[test]
+fn a_cell_over_its_limit_fails_for_the_moment_and_is_measured_without_it() {
+    // So many runs take a few seconds.
+    let scene = planned("subjects = [\"lab\"]\nperturb = 100\n");
+    let late = run(&scene, "results", &["--limit", "1"]);
+    assert_eq!((late.code, &*late.stdout), (75, "1 cell: 1 failed\n"), "{}", late.stderr);
+    late.assert_printed(&["lab: not done after 1 s, the limit of a cell", "a longer --limit"]);
+    scene.assert_nothing_running_soon();
+    assert!(results(&scene.path("results")).is_empty());
+    let status = scene.run(&["plan", "status", "plan.json", "--results", "results", "--json"]);
+    assert_eq!(status.code, 75, "{}", status.stderr);
+    let about: Value = serde_json::from_str(&status.stdout).unwrap();
+    assert_eq!(about["failed"][0]["class"], "transient");
+    let message = about["failed"][0]["message"].as_str().unwrap();
+    assert!(message.contains("the limit of a cell"), "{message}");
+    // The failure before is no reason to leave it out, and the limit none to measure otherwise.
+    let again = run(&scene, "results", &["--limit", "600"]);
+    assert_eq!(again.succeeded().stdout, "1 cell: 1 measured\n");
+}
+
+#[test]
 fn a_full_disk_of_results_ends_the_run_with_whole_files_only_and_another_may_help() {
     let scene = planned(LABS);
     let mut command = on_disk(&scene, "results", "size=64k");

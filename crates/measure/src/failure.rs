@@ -196,6 +196,14 @@ pub enum Failure {
         /// What its row says.
         reason: String,
     },
+    /// A cell of a plan took longer than the limit, which is time of this machine.
+    #[error("{}: not done after {limit} s, the limit of a cell", .subject.display())]
+    OverLimit {
+        /// The cell in words.
+        subject: PathBuf,
+        /// The limit, in seconds.
+        limit: u64,
+    },
     /// A path was recorded, but can't be explained.
     #[error("{}: {path}: {what}", .subject.display())]
     Unexplained {
@@ -355,7 +363,10 @@ impl Failure {
             Self::Kernel { error, .. } | Self::Host(error) => error.is_of_the_moment(),
             Self::File { error, .. } | Self::System { error, .. } => is_shortage(error),
             // These happen on a host that is very busy.
-            Self::Disagree { .. } | Self::Late { .. } | Self::Interrupted => true,
+            Self::Disagree { .. }
+            | Self::Late { .. }
+            | Self::OverLimit { .. }
+            | Self::Interrupted => true,
             Self::Several(failures) => failures.iter().all(Self::is_of_the_moment),
             _ => false,
         }
@@ -401,6 +412,9 @@ impl Failure {
             Self::Packing(error) => error.help(),
             Self::Program { help, .. } => help.as_deref(),
             Self::SelfTest { .. } => Some(UNFIT_QEMU),
+            Self::OverLimit { .. } => {
+                Some("name a longer --limit, or measure fewer cells at a time with --jobs")
+            }
             Self::Unplanned { .. } => Some("bring back what was planned, or plan again"),
             Self::File { .. } => Some("check the path and its permissions"),
             _ => None,
@@ -501,6 +515,7 @@ mod tests {
 
     #[test]
     fn another_try_may_help_if_the_machine_was_in_the_way_of_all() {
+        assert!(Failure::OverLimit { subject: "lab on zen2".into(), limit: 5 }.is_of_the_moment());
         let file = |number| {
             let error = io::Error::from_raw_os_error(number);
             Failure::File { doing: "writing", path: "x".into(), error }

@@ -6,7 +6,7 @@
 
 use std::fs::File;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
 use pathmeter_model::{
@@ -180,6 +180,15 @@ impl Session {
     pub fn with_memory(&self, memory_mib: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
         Self { settings, ..self.again(self.cache.clone()) }
+    }
+
+    /// The same, whose measurements are interrupted at `end`. It tells what this one was still to
+    /// tell.
+    #[must_use]
+    pub fn until(&self, end: Instant) -> Self {
+        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ends = Self { interrupt: self.interrupt.until(end), ..self.again(self.cache.clone()) };
+        ends.with_note(note)
     }
 
     /// The same with this cache.

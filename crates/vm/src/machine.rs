@@ -7,6 +7,7 @@ pub(crate) mod facts;
 pub(crate) mod initramfs;
 
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use crate::arch::{
     COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, LEFT_OUT, MACHINE, PORT_DEVICE,
@@ -137,13 +138,12 @@ impl Settings {
     /// All flags that a guest is started with: what they are changes results, so whatever is kept
     /// of a run is named by them.
     pub fn fingerprint(&self) -> String {
-        let words = self.arguments(OLDEST, Origin::Boot, Firmware::Own);
-        let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        let words = self.words(OLDEST, Origin::Boot, Firmware::Own);
         let cpu = self.cpu.description();
         let condition = self.condition.fingerprint();
         let under = if condition.is_empty() { "" } else { " under " };
         let hashes = self.condition.hashes();
-        let firmware = crc32fast::hash(FIRMWARE);
+        let firmware = *FIRMWARE_SUM;
         format!("{} {firmware:08x} {cpu}{under}{condition}{hashes}", words.join(" "))
     }
 
@@ -162,6 +162,10 @@ impl Settings {
         origin: Origin,
         firmware: Firmware,
     ) -> Vec<OsString> {
+        self.words(version, origin, firmware).into_iter().map(OsString::from).collect()
+    }
+
+    fn words(&self, version: (u32, u32), origin: Origin, firmware: Firmware) -> Vec<String> {
         let memory = self.memory_mib.to_string();
         let clock = match self.clock {
             Clock::Exact => EXACT,
@@ -187,7 +191,7 @@ impl Settings {
             Origin::Boot => self.boot(),
             Origin::Snapshot => vec!["-incoming".to_owned(), format!("fd:{}", fd::INCOMING)],
         });
-        words.into_iter().map(OsString::from).collect()
+        words
     }
 
     fn boot(&self) -> Vec<String> {
@@ -199,6 +203,9 @@ impl Settings {
         .concat()
     }
 }
+
+/// Checksum of the firmware, which plans of many cells ask for as often.
+static FIRMWARE_SUM: LazyLock<u32> = LazyLock::new(|| crc32fast::hash(FIRMWARE));
 
 /// The file behind an inherited descriptor, as QEMU itself names it.
 fn path(number: i32) -> String {

@@ -141,8 +141,13 @@ const GATE: &[Row] = &[("budget", Exact), ("bisect", Exact)];
 const ROWS: &[Row] = &[("only", Nothing), ("all", Shown)];
 
 /// What runs cells of a plan.
-const RUNNER: &[Row] =
-    &[("plan", Nothing), ("results", Nothing), ("qemu", Nothing), ("timeout", Nothing)];
+const RUNNER: &[Row] = &[
+    ("plan", Nothing),
+    ("results", Nothing),
+    ("qemu", Nothing),
+    ("timeout", Nothing),
+    ("limit", Nothing),
+];
 
 /// Which results of a history.
 const WHICH: &[Row] = &[("db", Nothing), ("label", Nothing)];

@@ -106,6 +106,15 @@ pub(crate) struct RunnerArgs {
         value_parser = clap::value_parser!(u64).range(1..=86400)
     )]
     pub(crate) timeout: u64,
+    /// Give up on a cell whose guests take longer all together; by default on none
+    ///
+    /// The time counts from when the kernel and the program lie here. How long a cell takes is the
+    /// machine's doing, so another try may help: the exit code is 75.
+    #[arg(
+        long, value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(1..=86400)
+    )]
+    pub(crate) limit: Option<u64>,
 }
 
 /// Arguments of `plan run`.

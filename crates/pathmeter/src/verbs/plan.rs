@@ -8,6 +8,7 @@ mod measured;
 mod merge;
 mod node;
 mod pace;
+mod product;
 mod recheck;
 mod run;
 mod status;

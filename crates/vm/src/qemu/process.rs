@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::io::Errno;
@@ -20,19 +21,30 @@ use crate::{
     qemu::host_cpu::{Place, stay_on},
 };
 
-/// Tells running measurements that the user wants them to end.
+/// Tells running measurements that the user wants them to end, or that their time is up.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    flag: Arc<AtomicBool>,
+    until: Option<Instant>,
+}
 
 impl Interrupt {
     /// The flag itself, for a signal handler to set.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.flag)
     }
 
-    /// An error once the flag is set.
+    /// The same, which also ends measurements at `end`, as if the flag were set then.
+    #[must_use]
+    pub fn until(&self, end: Instant) -> Self {
+        Self { flag: self.flag(), until: Some(end) }
+    }
+
+    /// An error once the flag is set, or the time is up.
     pub fn check(&self) -> Result<(), VmError> {
-        if self.0.load(Ordering::Relaxed) { Err(VmError::Interrupted) } else { Ok(()) }
+        let is_late = || self.until.is_some_and(|end| Instant::now() >= end);
+        let is_over = self.flag.load(Ordering::Relaxed) || is_late();
+        if is_over { Err(VmError::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -181,7 +193,19 @@ pub(crate) fn read_available(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn what_is_to_end_at_a_time_ends_then_or_by_the_flag_and_the_rest_goes_on() {
+        let interrupt = Interrupt::default();
+        let late = interrupt.until(Instant::now());
+        let early = interrupt.until(Instant::now() + Duration::from_secs(3600));
+        assert!(late.check().is_err() && early.check().is_ok() && interrupt.check().is_ok());
+        early.flag().store(true, Ordering::Relaxed);
+        assert!(early.check().is_err() && interrupt.check().is_err());
+    }
 
     /// A shell that has written its own id and that of a child, which outlives it for long.
     fn shell_with_child(then: &str) -> (Process, Pid) {

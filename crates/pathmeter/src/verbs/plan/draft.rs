@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 use pathmeter_plan::{
-    Cell, Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
+    Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
 };
 
-use super::bench::{self, Bench, Options, Program};
+use super::bench::{Bench, Options, Program};
 use super::loaded::{absolute, change_to, folder_of, qemu};
+use super::product::Product;
 use crate::cli::DraftArgs;
 use crate::named::found;
 use crate::screen::destination::save;
@@ -119,23 +120,15 @@ impl Draft<'_> {
         let guest = self.bench.guest(None)?;
         let sessions = cpus.iter().map(|cpu| Ok((cpu, self.bench.session(cpu.as_deref())?)));
         let sessions: Vec<_> = sessions.collect::<Result<_, Failure>>()?;
-        let paths = || wanted.paths.then_some(None).into_iter();
-        let runs = || programs.iter().enumerate().map(Some);
-        let mut cells = Vec::new();
-        for (at, (image, _)) in images.iter().enumerate() {
-            for under in &conditions {
-                let image = self.bench.under(image, under.as_deref())?;
-                for (cpu, session) in &sessions {
-                    cells.extend(paths().chain(runs()).map(|program| Cell {
-                        id: bench::id(session, &image, program.map(|(_, (it, _))| it)),
-                        image: at,
-                        cpu: (*cpu).clone(),
-                        under: under.clone(),
-                        program: program.map(|(at, _)| at),
-                    }));
-                }
-            }
-        }
+        let packed: Vec<_> = programs.iter().map(|(program, _)| program).collect();
+        let product = Product {
+            bench: &self.bench,
+            conditions: &conditions,
+            cpus: &sessions,
+            paths: wanted.paths,
+            programs: &packed,
+        };
+        let cells = product.cells(&images.iter().map(|(image, _)| image).collect::<Vec<_>>())?;
         let plan = Plan {
             schema: PlanSchema::V1,
             pathmeter: env!("CARGO_PKG_VERSION").to_owned(),

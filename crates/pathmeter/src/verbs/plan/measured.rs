@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pathmeter_model::{Measurement, Status};
 use pathmeter_plan::{Cell, Plan};
@@ -16,13 +17,16 @@ use crate::screen::output::{self, Screen};
 use crate::verbs::run::one_of;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
+use pathmeter_measure::interrupt;
 use pathmeter_measure::program_result::Asked;
-use pathmeter_measure::session::Report;
+use pathmeter_measure::session::{Report, Session};
 
 /// A plan on this machine.
 pub(super) struct Stand<'a> {
     plan: &'a Plan,
     screen: &'a Screen,
+    /// The longest that a cell's guests may take, in seconds.
+    limit: Option<u64>,
     bench: Bench,
     images: Mutex<HashMap<usize, Image>>,
     programs: Mutex<HashMap<usize, Arc<Program>>>,
@@ -62,7 +66,8 @@ impl<'a> Stand<'a> {
         let usual = bench.session(cpu)?;
         refuse_other(&args.plan, "QEMU", &plan.qemu, usual.qemu_version())?;
         refuse_other(&args.plan, "the agent", &plan.agent_sha256, usual.agent_sha256())?;
-        Ok(Self { plan, screen, bench, images: Mutex::default(), programs: Mutex::default() })
+        let (images, programs) = (Mutex::default(), Mutex::default());
+        Ok(Self { plan, screen, limit: args.limit, bench, images, programs })
     }
 
     /// Measures a cell.
@@ -74,21 +79,42 @@ impl<'a> Stand<'a> {
         let image = self.image(cell.image)?;
         let image = self.bench.under(&image, cell.under.as_deref())?;
         let program = cell.program.map(|number| self.program(number)).transpose()?;
-        if bench::id(&session, &image, program.as_deref()) != cell.id {
-            let what = "a file of its condition, its CPU or its modules is another one here";
-            let subject = PathBuf::from(self.plan.title(cell));
-            return Err(Failure::Unplanned { subject, what: what.to_owned() });
-        }
-        let result = match program.as_deref() {
-            None => session.measure(&image, progress)?,
-            Some(Program { packed, memory }) => {
-                let guests = session.with_memory(*memory);
-                one_of([&session, &guests], &image, &Asked::rows(packed), progress)?
+        self.refuse_another(cell, (&session, &image, program.as_deref()))?;
+        let result = match self.limit {
+            None => rows(&session, &image, program.as_deref(), progress),
+            Some(limit) => {
+                let ends = session.until(Instant::now() + Duration::from_secs(limit));
+                let rows = rows(&ends, &image, program.as_deref(), progress);
+                rows.map_err(|failure| self.over_limit(cell, limit, failure))
             }
-        };
+        }?;
         refuse_late(&result)?;
         let has_failed_path = result.paths.iter().any(|path| path.status == Status::Failed);
         Ok(Measured { bytes: output::json(&result)?, has_failed_path })
+    }
+
+    /// Refuses what is not the cell that was planned.
+    fn refuse_another(
+        &self,
+        cell: &Cell,
+        (session, image, program): (&Session, &Image, Option<&Program>),
+    ) -> Result<(), Failure> {
+        if bench::id(session, image, program) == cell.id {
+            return Ok(());
+        }
+        let what = "a file of its condition, its CPU or its modules is another one here";
+        let subject = PathBuf::from(self.plan.title(cell));
+        Err(Failure::Unplanned { subject, what: what.to_owned() })
+    }
+
+    /// What a cell failed for that was to end at its limit: for that, if no signal came.
+    fn over_limit(&self, cell: &Cell, limit: u64, failure: Failure) -> Failure {
+        match failure {
+            Failure::Interrupted if interrupt::check().is_ok() => {
+                Failure::OverLimit { subject: PathBuf::from(self.plan.title(cell)), limit }
+            }
+            failure => failure,
+        }
     }
 
     /// The kernel, if it is the one that was planned; it is hashed once.
@@ -123,6 +149,18 @@ impl<'a> Stand<'a> {
         programs.insert(number, Arc::clone(&program));
         Ok(program)
     }
+}
+
+/// The rows of a cell.
+fn rows(
+    session: &Session,
+    image: &Image,
+    program: Option<&Program>,
+    progress: Report<'_>,
+) -> Result<Measurement, Failure> {
+    let Some(Program { packed, memory }) = program else { return session.measure(image, progress) };
+    let guests = session.with_memory(*memory);
+    one_of([session, &guests], image, &Asked::rows(packed), progress)
 }
 
 /// Refuses another version than the plan was made for: the results would have other bytes.

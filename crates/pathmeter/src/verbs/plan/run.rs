@@ -266,10 +266,11 @@ impl Tally {
     /// How the run ends.
     fn exit(self, screen: &Screen) -> Result<Exit, Failure> {
         if self.with_failed_path > 0 {
-            screen.note(&format!(
-                "in {} results a path failed: its row has the reason",
-                self.with_failed_path
-            ));
+            let results = match self.with_failed_path {
+                1 => "1 result".to_owned(),
+                number => format!("{number} results"),
+            };
+            screen.note(&format!("in {results} a path failed: its row has the reason"));
         }
         match self.end {
             Some(failure @ Failure::Interrupted) => Err(failure),

@@ -9,9 +9,10 @@
 //! Sources: CPUID as Intel and AMD document it, Linux `arch/x86/kernel/cpu/` for what a kernel
 //! decides by, QEMU `target/i386/cpu.c` for the features' names.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use self::table::PLAIN;
 
@@ -249,9 +250,17 @@ impl Cpu {
     }
 }
 
+/// The texts of all profiles by their names: a plan of many cells asks for one in each.
+static TEXTS: LazyLock<HashMap<&str, String>> =
+    LazyLock::new(|| PROFILES.iter().map(|profile| (profile.name, profile.composed())).collect());
+
 impl Profile {
     /// QEMU's `-cpu`.
     fn text(&self) -> String {
+        TEXTS.get(self.name).cloned().unwrap_or_else(|| self.composed())
+    }
+
+    fn composed(&self) -> String {
         match &self.definition {
             Definition::Text(text) => (*text).to_owned(),
             Definition::Machine(model) => model.text(self.machine, model.features()),
