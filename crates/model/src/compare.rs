@@ -30,7 +30,7 @@ pub struct Threshold {
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
     let rules = Rules {
         one_qemu: base.configuration.qemu == new.configuration.qemu,
-        in_pairs: base.execution.is_some() && new.execution.is_some(),
+        in_pairs: is_in_runs(base) && is_in_runs(new),
         functions: base.has_functions() && new.has_functions(),
         threshold,
     };
@@ -54,6 +54,11 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         options: None,
         compilers: None,
     }
+}
+
+/// Whether it has a sample of each path for each run of a program.
+fn is_in_runs(side: &Measurement) -> bool {
+    side.execution.is_some() || side.benchmarks().is_some()
 }
 
 /// Compares all own work of the processes of two programs; none if one of them has none.

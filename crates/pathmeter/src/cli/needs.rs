@@ -294,6 +294,8 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("base", Nothing),
                 ("new", Nothing),
                 ("against", Program),
+                ("benchmarks", Kernel),
+                ("only_benchmark", Kernel),
                 ("only_process", Nothing),
                 ("region_function", Kernel),
                 ("window", Kernel),
