@@ -158,9 +158,13 @@ fn escaped(text: &str) -> String {
     text.chars().map(word).collect()
 }
 
-/// The names before `: benchmark` at the ends of lines, as libtest lists them.
+/// The names before `: benchmark` at the ends of lines, as libtest lists them, or `: bench`, as
+/// Criterion 0.4 does.
 fn listed_by_lines(output: &str) -> Vec<String> {
-    let name = |line: &str| Some(line.strip_suffix(": benchmark")?.to_owned());
+    let name = |line: &str| {
+        let name = line.strip_suffix(": benchmark").or_else(|| line.strip_suffix(": bench"));
+        name.map(str::to_owned)
+    };
     output.lines().filter_map(name).collect()
 }
 
