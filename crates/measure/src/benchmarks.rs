@@ -1,8 +1,8 @@
 //! The benchmarks of a program, one after the other: each in guests of its own, as its framework
 //! executes it by name.
 //!
-//! Contract: what a framework did is known by its own output; a benchmark that it did not execute as
-//! asked is failed, and says why. One that fails costs nothing of the others.
+//! Contract: what a framework did is known by its own output; a benchmark that it did not execute
+//! as asked is failed, and says why. One that fails costs nothing of the others.
 
 use std::collections::{HashSet, VecDeque};
 use std::ffi::OsString;
@@ -42,6 +42,8 @@ pub struct Benchmarks<'a> {
     pub packed: &'a Packed,
     /// Patterns of the names that are wanted; all, if there are none.
     pub wanted: &'a [String],
+    /// Iterations that the cost of one is told by; as many as usual without.
+    pub iterations: Option<u64>,
     /// Later runs of each.
     pub later: u32,
     /// The guests' memory, in MiB.
@@ -60,7 +62,7 @@ struct Place<'a> {
 
 /// What came of a benchmark.
 enum Found {
-    Paths([PathResult; 2], Box<Configuration>),
+    Paths(Box<([PathResult; 2], Configuration)>),
     /// It consists of these.
     Parts(Vec<String>),
 }
@@ -76,6 +78,7 @@ impl Benchmarks<'_> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
+        let guests = &guests.without_snapshots();
         let place = Place { session, guests, image, progress };
         let mut names = VecDeque::from(self.wanted_of(self.list(&place)?)?);
         let (mut paths, mut configuration, mut failures) = (Vec::new(), None, Vec::new());
@@ -88,7 +91,8 @@ impl Benchmarks<'_> {
                     parts.into_iter().rev().for_each(|part| names.push_front(part));
                     continue;
                 }
-                Ok(Found::Paths(found, of_one)) => {
+                Ok(Found::Paths(found)) => {
+                    let (found, of_one) = *found;
                     paths.extend(found);
                     configuration = Some(of_one);
                 }
@@ -99,10 +103,10 @@ impl Benchmarks<'_> {
                 }
             }
             done += 1;
-            self.announce(done, names.len(), begin, progress);
+            announce(done, names.len(), begin, progress);
         }
         let Some(configuration) = configuration else { return Err(Failure::all(failures)) };
-        Ok(self.document(image, *configuration, paths))
+        Ok(self.document(image, configuration, paths))
     }
 
     /// The names that the program lists, in a guest, where it finds what it finds when it is
@@ -184,7 +188,7 @@ impl Benchmarks<'_> {
 
     /// Measures one of them.
     fn one(&self, place: &Place<'_>, name: &str) -> Result<Found, Failure> {
-        let commands = self.framework.commands(&self.command(), name);
+        let commands = self.framework.commands(&self.command(), name, self.iterations);
         let program = |arguments| {
             let packed = self.with(arguments);
             PackedProgram::new(packed, self.later, self.memory, self.exit_code)
@@ -210,9 +214,8 @@ impl Benchmarks<'_> {
             Err(Unlike::Parts(parts)) => return Ok(Found::Parts(parts)),
             Err(Unlike::Reason(reason)) => return Err(unlike(place, reason)),
         };
-        let of_more = match self.executed(&more, name) {
-            Ok(executed) => executed,
-            Err(_) => return Err(unlike(place, "its runs executed other benchmarks".to_owned())),
+        let Ok(of_more) = self.executed(&more, name) else {
+            return Err(unlike(place, "its runs executed other benchmarks".to_owned()));
         };
         if of_fewer.together != of_more.together {
             let reason = "it calibrates itself by time: its runs timed so many iterations together";
@@ -222,7 +225,7 @@ impl Benchmarks<'_> {
         match of_more.iterations.checked_sub(of_fewer.iterations).filter(|more| *more > 0) {
             Some(iterations) => {
                 let paths = benchmark_slope(&named(name), [&fewer, &more], iterations);
-                Ok(Found::Paths(paths, Box::new(more.configuration)))
+                Ok(Found::Paths(Box::new((paths, more.configuration))))
             }
             None => Err(unlike(
                 place,
@@ -259,7 +262,7 @@ impl Benchmarks<'_> {
             let what = "it executed no function in which the framework executes an iteration";
             unlike(place, what.to_owned())
         })?;
-        Ok(Found::Paths(paths, Box::new(result.configuration)))
+        Ok(Found::Paths(Box::new((paths, result.configuration))))
     }
 
     /// What the framework executed where it was to execute this benchmark alone.
@@ -298,18 +301,6 @@ impl Benchmarks<'_> {
         self.packed.arguments.iter().cloned().map(OsString::from_vec).collect()
     }
 
-    /// Tells how long all will take, once the first is measured.
-    fn announce(&self, done: usize, left: usize, begin: Instant, progress: Report<'_>) {
-        let seconds = begin.elapsed().as_secs().saturating_mul(left as u64);
-        if done == 1 && seconds > LONG {
-            progress(Progress::Note(&format!(
-                "{left} more benchmarks take about {} minutes at this pace; --only-benchmark \
-                 PATTERN measures some, and a run that is interrupted goes on where it was",
-                seconds.div_ceil(60)
-            )));
-        }
-    }
-
     /// The result of all, which is one of paths.
     fn document(
         &self,
@@ -322,7 +313,7 @@ impl Benchmarks<'_> {
         let program = Program {
             command: own.program.command,
             packed_sha256: own.program.packed_sha256,
-            benchmarks: Some(self.framework.description()),
+            benchmarks: Some(self.framework.description(self.iterations)),
             ..of_run
         };
         let failed = paths.iter().filter(|path| path.status == Status::Failed).count() / 2;
@@ -336,6 +327,18 @@ impl Benchmarks<'_> {
             execution: None,
             notes: if failed > 0 { vec![note] } else { Vec::new() },
         }
+    }
+}
+
+/// Tells how long all will take, once the first is measured.
+fn announce(done: usize, left: usize, begin: Instant, progress: Report<'_>) {
+    let seconds = begin.elapsed().as_secs().saturating_mul(left as u64);
+    if done == 1 && seconds > LONG {
+        progress(Progress::Note(&format!(
+            "{left} more benchmarks take about {} minutes at this pace; --only-benchmark \
+             PATTERN measures some, and a run that is interrupted goes on where it was",
+            seconds.div_ceil(60)
+        )));
     }
 }
 

@@ -25,10 +25,10 @@ pub const FRAMEWORKS: &[Framework] = &[
     pytest::FRAMEWORK,
 ];
 
-/// Iterations of the run with fewer.
+/// Iterations of the run with fewer: Go executes one more than it is told, unless that is one.
 const FEWER: u64 = 2;
-/// Iterations of the run with more; the difference is a power of two, so that rounding is rare.
-const MORE: u64 = 10;
+/// Most iterations that can be asked for: with those of the run with fewer, four digits.
+pub const MOST_ITERATIONS: u64 = 9_997;
 
 /// A framework of benchmarks.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +57,9 @@ pub struct Framework {
 /// How an iteration is told from the start, the setup and the end of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
-    /// It can be executed so many times, so its cost is a difference.
-    Counted,
+    /// It can be executed any number of times, so its cost is a difference; the usual number of
+    /// iterations that the difference is of, a power of two, so that rounding is rare.
+    Counted(u64),
     /// It is executed once, in functions of the program by this pattern.
     Once(&'static str),
 }
@@ -88,6 +89,11 @@ impl Framework {
         FRAMEWORKS.iter().copied().find(|it| it.word == word)
     }
 
+    /// Whether it can be told how many iterations to execute.
+    pub fn counts(&self) -> bool {
+        matches!(self.iteration, Iteration::Counted(_))
+    }
+
     /// The command that lists the benchmarks of `command`.
     pub fn listing(&self, command: &[OsString]) -> Vec<OsString> {
         command.iter().cloned().chain(self.list.iter().map(OsString::from)).collect()
@@ -106,10 +112,16 @@ impl Framework {
 
     /// The commands that execute the benchmark `name`: one, or with fewer and more iterations.
     /// The words of both have the same length, since their length is part of a program's cost.
-    pub fn commands(&self, command: &[OsString], name: &str) -> Vec<Vec<OsString>> {
-        let counts: &[u64] = match self.iteration {
-            Iteration::Counted => &[FEWER, MORE],
-            Iteration::Once(_) => &[1],
+    /// These are so many more, or as many as usual.
+    pub fn commands(
+        &self,
+        command: &[OsString],
+        name: &str,
+        iterations: Option<u64>,
+    ) -> Vec<Vec<OsString>> {
+        let counts = match self.iteration {
+            Iteration::Counted(usual) => vec![FEWER, FEWER + iterations.unwrap_or(usual)],
+            Iteration::Once(_) => vec![1],
         };
         let kept = command.len() - usize::from(self.last_word_is_place && command.len() > 1);
         let one = |count: &u64| {
@@ -125,9 +137,11 @@ impl Framework {
     }
 
     /// What was measured, as documents have it.
-    pub fn description(&self) -> String {
+    pub fn description(&self, iterations: Option<u64>) -> String {
         match self.iteration {
-            Iteration::Counted => format!("{}, {} iterations", self.word, MORE - FEWER),
+            Iteration::Counted(usual) => {
+                format!("{}, {} iterations", self.word, iterations.unwrap_or(usual))
+            }
             Iteration::Once(_) => format!("{}, one iteration", self.word),
         }
     }
@@ -179,7 +193,7 @@ mod tests {
             let words: Vec<String> = words.iter().map(|it| it.to_str().unwrap().into()).collect();
             pathmeter_model::command_line(&words)
         };
-        framework.commands(&command, name).iter().map(text).collect()
+        framework.commands(&command, name, Some(8)).iter().map(text).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Divan of Rust, 0.1: options of the command line override those of the source; one sample of N
-//! iterations is neither tuned nor repeated (`src/divan.rs`, `src/benchmark/mod.rs`). It lists whole
-//! names only to cargo-nextest, which it knows by a variable.
+//! iterations is neither tuned nor repeated (`src/divan.rs`, `src/benchmark/mod.rs`). It lists
+//! whole names only to cargo-nextest, which it knows by a variable.
 
 use super::{Executed, Framework, Iteration, listed_by_lines};
 
@@ -20,7 +20,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
         "{name}",
     ],
     last_word_is_place: false,
-    iteration: Iteration::Counted,
+    iteration: Iteration::Counted(8),
     executed,
 };
 

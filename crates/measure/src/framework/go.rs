@@ -13,7 +13,8 @@ pub(super) const FRAMEWORK: Framework = Framework {
     names,
     one: &["-test.run=^$", "-test.bench={levels}", "-test.benchtime={count}x"],
     last_word_is_place: false,
-    iteration: Iteration::Counted,
+    // Beside the iterations there are the runtime's own threads, whose work comes when it comes.
+    iteration: Iteration::Counted(128),
     executed,
 };
 

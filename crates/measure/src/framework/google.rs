@@ -18,7 +18,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
         "--benchmark_format=json",
     ],
     last_word_is_place: false,
-    iteration: Iteration::Counted,
+    iteration: Iteration::Counted(8),
     executed,
 };
 
@@ -35,8 +35,8 @@ struct Report {
 #[derive(Deserialize)]
 struct Run {
     name: String,
-    #[serde(default)]
-    run_type: String,
+    #[serde(default, rename = "run_type")]
+    kind: String,
     #[serde(default)]
     iterations: u64,
     error_message: Option<String>,
@@ -53,7 +53,7 @@ fn executed(output: &str, _: &str) -> Vec<Executed> {
         error: run.error_message.or(run.skip_message),
         ..Executed::new(&run.name, run.iterations)
     };
-    runs.filter(|run| run.run_type != "aggregate").map(one).collect()
+    runs.filter(|run| run.kind != "aggregate").map(one).collect()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
         "/{name}",
     ],
     last_word_is_place: true,
-    iteration: Iteration::Counted,
+    iteration: Iteration::Counted(8),
     executed,
 };
 

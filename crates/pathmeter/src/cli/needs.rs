@@ -296,6 +296,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("against", Program),
                 ("benchmarks", Kernel),
                 ("only_benchmark", Kernel),
+                ("iterations", Kernel),
                 ("only_process", Nothing),
                 ("region_function", Kernel),
                 ("window", Kernel),

@@ -17,7 +17,7 @@ use super::words::{Words, words};
 use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
-use pathmeter_measure::framework::{FRAMEWORKS, Framework};
+use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
 use pathmeter_measure::program_point_windows::ProgramWindow;
 
 const RUN_EXAMPLES: &str = "\
@@ -140,6 +140,12 @@ pub(crate) struct RunArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) only_benchmark: Vec<String>,
+    /// Tell the cost of an iteration by so many of them; 8, and 128 with Go, by default
+    #[arg(
+        long, value_name = "N", requires = "benchmarks",
+        value_parser = clap::value_parser!(u64).range(1..=MOST_ITERATIONS)
+    )]
+    pub(crate) iterations: Option<u64>,
     /// Measure functions of the program as regions: names or patterns of its symbol table, such as
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]

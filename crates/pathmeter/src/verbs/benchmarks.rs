@@ -20,9 +20,7 @@ use crate::verbs::sides::Sides;
 
 /// Refuses what is known of a whole program only.
 pub(crate) fn refuse(args: &RunArgs) -> Result<(), Failure> {
-    if args.benchmarks.is_none() {
-        return Ok(());
-    }
+    let Some(framework) = args.benchmarks else { return Ok(()) };
     let regions_only = args.check.as_ref().is_some_and(|check| check.regions_only);
     let whole = [
         (args.explain, "--explain"),
@@ -39,10 +37,12 @@ pub(crate) fn refuse(args: &RunArgs) -> Result<(), Failure> {
                    (docs/guide/benchmarks.md)"
                 .to_owned(),
         }),
-        None if args.guest.perturb == 0 => Err(Failure::Usage {
-            message: "--perturb 0 leaves no later run, and benchmarks are measured in these"
-                .to_owned(),
-            help: "give --perturb 1 or more; 6 is the default".to_owned(),
+        None if args.iterations.is_some() && !framework.counts() => Err(Failure::Usage {
+            message: format!(
+                "--iterations would change nothing: {} executes one iteration",
+                framework.word
+            ),
+            help: "leave it out".to_owned(),
         }),
         None => Ok(()),
     }
@@ -63,6 +63,7 @@ pub(crate) fn results(
             framework,
             packed,
             wanted: &args.only_benchmark,
+            iterations: args.iterations,
             later: args.guest.perturb,
             memory,
             exit_code: args.exit_code,
