@@ -18,7 +18,7 @@
 #include "program/regions.h"
 #include "program/task.h"
 
-enum { MOST_FUNCTIONS = 64, KNOWN_BYTES = 32 };
+enum { MOST_FUNCTIONS = 1024, KNOWN_BYTES = 32 };
 
 struct function {
 	uint64_t in_page;	/* where it begins */

@@ -5,12 +5,14 @@
 //! resolved ([`session::Guests`]); what comes back is a document, or a [`failure::Failure`] that
 //! names the subject and the next step.
 
+pub mod benchmarks;
 pub mod beside;
 pub mod builds;
 mod debug;
 pub mod elapsed;
 pub mod executions;
 pub mod failure;
+pub mod framework;
 mod guest_files;
 pub mod identity;
 pub mod image;

@@ -56,6 +56,7 @@ impl PackedProgram {
                 modules: Vec::new(),
                 windows: Vec::new(),
                 process: None,
+                benchmarks: None,
             },
             packed,
             runs: later + 1,
@@ -196,7 +197,7 @@ impl PackedProgram {
 }
 
 /// Functions that can be regions at a time; `plugin/program/functions.h` has as many.
-const MOST_FUNCTIONS: usize = 64;
+const MOST_FUNCTIONS: usize = 1024;
 /// Longest name of a region, in bytes.
 const LONGEST_NAME: usize = 63;
 

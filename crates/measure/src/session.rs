@@ -54,6 +54,8 @@ pub struct Session {
     interrupt: Interrupt,
     agent_sha256: String,
     initramfs_sha256: String,
+    /// Whether the snapshots of programs' guests are kept.
+    keeps_snapshots: bool,
     /// What the user is still to be told.
     note: Mutex<Option<String>>,
 }
@@ -72,6 +74,7 @@ impl Session {
             interrupt,
             agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256: sha256(initramfs.as_bytes()),
+            keeps_snapshots: true,
             note: Mutex::default(),
         }
     }
@@ -191,6 +194,13 @@ impl Session {
         ends.with_note(note)
     }
 
+    /// The same, without keeping the snapshots of programs: for many that are executed once, whose
+    /// results would soon be removed to make room for them.
+    #[must_use]
+    pub fn without_snapshots(&self) -> Self {
+        Self { keeps_snapshots: false, ..self.again(self.cache.clone()) }
+    }
+
     /// The same with this cache.
     fn again(&self, cache: Option<Cache>) -> Self {
         Self {
@@ -215,7 +225,10 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::run_program(request, initramfs, asked, read)
+            let cache = request.cache.filter(|_| self.keeps_snapshots);
+            let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
+            let request = Request { cache, kernel, ..*request };
+            pathmeter_vm::run_program(&request, initramfs, asked, read)
         })
     }
 

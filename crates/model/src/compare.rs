@@ -10,7 +10,7 @@ mod work;
 
 use std::collections::{HashMap, HashSet};
 
-use self::row::{Compared, Row, Rules};
+use self::row::{Compared, InPairs, Row, Rules};
 use crate::{
     Comparison, ComparisonSchema, Configuration, ConfigurationDifference, Measurement,
     PathComparison, PathResult, ProgramComparison, SideInfo, Subject, Summary,
@@ -30,7 +30,7 @@ pub struct Threshold {
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
     let rules = Rules {
         one_qemu: base.configuration.qemu == new.configuration.qemu,
-        in_pairs: base.execution.is_some() && new.execution.is_some(),
+        in_pairs: in_pairs(base, new),
         functions: base.has_functions() && new.has_functions(),
         threshold,
     };
@@ -56,6 +56,17 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
     }
 }
 
+/// What is judged run by run: what has a sample for each run of a program.
+fn in_pairs(base: &Measurement, new: &Measurement) -> InPairs {
+    if base.execution.is_some() && new.execution.is_some() {
+        InPairs::Program
+    } else if base.benchmarks().is_some() && new.benchmarks().is_some() {
+        InPairs::Benchmarks
+    } else {
+        InPairs::Rows
+    }
+}
+
 /// Compares all own work of the processes of two programs; none if one of them has none.
 fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Vec<PathComparison> {
     let Some([base, new]) = processes::as_rows(base, new) else { return Vec::new() };
@@ -72,7 +83,8 @@ pub fn compare_path(
 ) -> Option<PathComparison> {
     let has_functions = |row: Option<&PathResult>| row.is_some_and(|it| !it.functions.is_empty());
     let functions = has_functions(base) && has_functions(new);
-    let rules = Rules { one_qemu, in_pairs: false, functions, threshold: Threshold::default() };
+    let rules =
+        Rules { one_qemu, in_pairs: InPairs::Rows, functions, threshold: Threshold::default() };
     Row { base, new, rules }.compare().map(|row| row.comparison)
 }
 

@@ -127,6 +127,14 @@ impl PathEvents {
         counted.filter(|(event, number)| *number > 0 && !is_retired(*event)).collect()
     }
 
+    /// How many of `event` the sample at this position had.
+    pub(crate) fn number(&self, event: Event, position: usize) -> u64 {
+        let place = self.of_samples.get(position).map(|place| *place as usize);
+        let row = place.and_then(|place| self.distinct.get(place));
+        let number = self.column(event).and_then(|column| row?.get(column).copied());
+        number.unwrap_or(0)
+    }
+
     /// The numbers in this column, run by run, each of which had so many samples.
     fn by_run(&self, column: usize, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
         let number = |row: &u32| self.distinct.get(*row as usize)?.get(column).copied();

@@ -11,6 +11,7 @@
 //! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
 //! published in `docs/schemas/`.
 
+mod benchmark;
 mod boots;
 mod bounds;
 mod budget;
@@ -61,6 +62,7 @@ mod verdict;
 mod work;
 mod work_comparison;
 
+pub use benchmark::{KERNEL_PART, OWN_CODE, benchmark_once, benchmark_slope, failed_benchmark};
 pub use boots::{Boots, BootsSchema, parse_boots};
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
 pub use causes::{

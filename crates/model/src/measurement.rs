@@ -48,6 +48,11 @@ impl Measurement {
         self.configuration.clock
     }
 
+    /// The framework whose benchmarks the paths are of, if they are of benchmarks.
+    pub fn benchmarks(&self) -> Option<&str> {
+        self.configuration.program.as_ref()?.benchmarks.as_deref()
+    }
+
     /// Whether `event` was counted of `path`, one of these. Of programs' rows, regions and windows
     /// fewer are than of paths, and what was not counted is not none.
     pub fn has_counted(&self, path: &PathResult, event: Event) -> bool {
@@ -66,6 +71,7 @@ impl Measurement {
             (Some(_), None) if path.path.starts_with(REGION_PREFIX) => {
                 retired || counted_events(false).any(|counted| counted == event)
             }
+            (Some(_), None) if self.benchmarks().is_some() => names(path, event),
             (Some(_), None) => true,
         }
     }

@@ -30,6 +30,10 @@ pub struct Program {
     /// The process, as the user named it, that the rows are of; null if they are of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
+    /// The framework whose benchmarks in the program the paths are of, and how often each was
+    /// executed; null if the rows are the program's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub benchmarks: Option<String>,
 }
 
 /// Words as one would type them in a shell: in single quotes where they would be read differently.
@@ -43,7 +47,7 @@ pub fn command_line(words: &[String]) -> String {
 }
 
 /// What makes two programs different. Taken apart whole, so that a field added can't be forgotten.
-pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 5] {
+pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, String); 6] {
     let nothing = Program::default();
     let program = program.unwrap_or(&nothing);
     let Program {
@@ -55,6 +59,7 @@ pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, S
         modules: _,
         windows,
         process,
+        benchmarks,
     } = program;
     [
         ("program.command", command_line(command)),
@@ -62,5 +67,6 @@ pub(crate) fn program_conditions(program: Option<&Program>) -> [(&'static str, S
         ("program.packed_sha256", packed_sha256.clone()),
         ("program.windows", windows.join(" ")),
         ("program.process", process.clone().unwrap_or_default()),
+        ("program.benchmarks", benchmarks.clone().unwrap_or_default()),
     ]
 }

@@ -419,6 +419,8 @@ fn markdown_takes_hostile_text_as_text() {
 
 #[test]
 fn benchmarks_have_what_the_action_wants() {
+    // The action coerces these fields and takes no others (`BenchmarkResult` in `src/extract.ts`).
+    const FIELDS: [&str; 5] = ["name", "value", "range", "unit", "extra"];
     let text = render("github-action-benchmark", &usual());
     let entries: Vec<serde_json::Map<String, serde_json::Value>> =
         serde_json::from_str(&text).unwrap();
@@ -426,6 +428,7 @@ fn benchmarks_have_what_the_action_wants() {
     for entry in &entries {
         assert!(entry["name"].is_string() && entry["unit"] == "instructions");
         assert!(entry["value"].is_u64() && entry["extra"].is_string());
+        assert!(entry.keys().all(|field| FIELDS.contains(&field.as_str())), "{entry:?}");
     }
 }
 
@@ -438,6 +441,10 @@ fn bencher_has_a_measure_a_benchmark() {
     let metrics: Bmf = serde_json::from_str(&render("bencher", &usual())).unwrap();
     assert_eq!(metrics["switch.yield"]["instructions"]["value"].to_string(), "3333");
     assert_eq!(metrics["switch.yield"]["lfence"]["value"].to_string(), "1");
+    // What Bencher itself refuses (`lib/bencher_valid`): longer names of benchmarks and measures.
+    assert!(metrics.keys().all(|name| (1..=1024).contains(&name.len())));
+    let mut measures = metrics.values().flat_map(|measures| measures.keys());
+    assert!(measures.all(|measure| (1..=64).contains(&measure.len())));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! The programs are in `tests/programs`, compiled here by `cc`.
 
+mod benchmarks;
 mod clean;
 mod events;
 mod gates;
@@ -40,6 +41,7 @@ fn build() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&folder).unwrap();
     for name in [
+        "benches",
         "clean",
         "compat32",
         "family",

@@ -14,14 +14,24 @@ use crate::{
     tail::TailVerdict,
 };
 
+/// What is judged run by run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InPairs {
+    /// The rows of programs, and those regions of probes of which there are enough runs.
+    Rows,
+    /// All of a program.
+    Program,
+    /// Benchmarks: their events as well, as those of a program's rows are.
+    Benchmarks,
+}
+
 /// How rows are judged.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     /// Whether one version of QEMU measured both.
     pub(super) one_qemu: bool,
-    /// Whether all rows are judged run by run, and not only the rows of programs and those regions
-    /// of probes of which there are enough runs.
-    pub(super) in_pairs: bool,
+    /// What is judged run by run.
+    pub(super) in_pairs: InPairs,
     /// Whether functions were counted on both sides.
     pub(super) functions: bool,
     pub(super) threshold: Threshold,
@@ -74,7 +84,7 @@ impl<'a> Row<'a> {
             let (base_at_least, new_at_least) =
                 (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
             let sides = PathComparison { base_at_least, new_at_least, ..blank.clone() };
-            judged(sides, judgement, verdict, rules.threshold)
+            judged(sides, judgement, verdict, rules)
         };
         let row = judged(judgement, judgement.verdict.into());
         let tail = TailVerdict::of(base?, new?, [judgement.base, judgement.new]);
@@ -115,7 +125,9 @@ impl<'a> Row<'a> {
         let (base, new) = (self.base?, self.new?);
         let (base_runs, new_runs) = (base.runs(), new.runs());
         let enough = base_runs.len().min(new_runs.len()) >= stats::LEAST_PAIRS;
-        let in_pairs = self.rules.in_pairs || base.work.is_some() || (enough && base.is_region());
+        let in_pairs = self.rules.in_pairs != InPairs::Rows
+            || base.work.is_some()
+            || (enough && base.is_region());
         in_pairs.then(|| stats::judge_pairs(&base_runs, &new_runs))?
     }
 
@@ -164,10 +176,10 @@ fn with_events(
     blank: PathComparison,
     base: &PathResult,
     new: &PathResult,
-    Rules { one_qemu, .. }: Rules,
+    Rules { one_qemu, in_pairs, .. }: Rules,
 ) -> PathComparison {
     let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
-    if blank.work.is_some() {
+    if blank.work.is_some() || in_pairs == InPairs::Benchmarks {
         let sides = ((of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..]));
         let events = differing_in_pairs(sides.0, sides.1, one_qemu);
         return PathComparison { events, ..blank };
@@ -193,16 +205,16 @@ fn judged(
     blank: PathComparison,
     judgement: Judgement,
     verdict: Verdict,
-    threshold: Threshold,
+    rules: Rules,
 ) -> PathComparison {
     let difference = i128::from(judgement.new) - i128::from(judgement.base);
     let percent = percent_of((judgement.base, judgement.new));
-    let small = percent.is_some_and(|percent| percent.abs() < threshold.percent);
+    let small = percent.is_some_and(|percent| percent.abs() < rules.threshold.percent);
     let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { verdict };
     let costly = |event: &EventComparison| match blank.work {
-        Some(_) => event.moves_cost(),
-        None => event.counts(),
+        None if rules.in_pairs != InPairs::Benchmarks => event.counts(),
+        _ => event.moves_cost(),
     };
     let costly = blank.events.iter().any(costly);
     PathComparison {

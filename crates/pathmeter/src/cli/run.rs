@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{NonEmptyStringValueParser, OsStringValueParser, TypedValueParser};
+use clap::builder::{
+    NonEmptyStringValueParser, OsStringValueParser, PossibleValue, PossibleValuesParser,
+    TypedValueParser,
+};
 use clap::{Args, ValueHint};
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_trace::PointWindow;
@@ -14,6 +17,7 @@ use super::words::{Words, words};
 use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
+use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
 use pathmeter_measure::program_point_windows::ProgramWindow;
 
 const RUN_EXAMPLES: &str = "\
@@ -31,6 +35,8 @@ Examples:
   pathmeter run bzImage --against './old/sort words' --check -- ./new/sort words
                                         two versions of a program on one kernel
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
+  pathmeter run base.json bzImage --benchmarks criterion --check -- target/release/deps/mine-HASH
+                                        each benchmark in a program, by itself
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
   pathmeter run bzImage --file /bin/ls --file /usr/bin/wc -- sh -c 'ls -R / | wc -l'
                                         a pipe: what sh -c names is packed with --file
@@ -121,6 +127,25 @@ pub(crate) struct RunArgs {
         value_hint = ValueHint::CommandString
     )]
     pub(crate) against: Option<Words>,
+    /// Measure each benchmark in PROGRAM by itself: the kernel's part of an iteration, and the
+    /// program's own code (docs/guide/benchmarks.md)
+    ///
+    /// FRAMEWORK is what PROGRAM's benchmarks are written for. It lists them and executes each by
+    /// name, in guests of its own.
+    #[arg(long, value_name = "FRAMEWORK", value_parser = framework())]
+    pub(crate) benchmarks: Option<Framework>,
+    /// Measure only these benchmarks: names or patterns, such as `read/*`; repeated
+    #[arg(
+        long, value_name = "NAME", requires = "benchmarks",
+        value_parser = NonEmptyStringValueParser::new()
+    )]
+    pub(crate) only_benchmark: Vec<String>,
+    /// Tell the cost of an iteration by so many of them; 8, and 128 with Go, by default
+    #[arg(
+        long, value_name = "N", requires = "benchmarks",
+        value_parser = clap::value_parser!(u64).range(1..=MOST_ITERATIONS)
+    )]
+    pub(crate) iterations: Option<u64>,
     /// Measure functions of the program as regions: names or patterns of its symbol table, such as
     /// `*wrapper*`; repeated
     #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
@@ -180,6 +205,13 @@ pub(crate) struct RunArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+/// The frameworks by their words.
+fn framework() -> impl TypedValueParser<Value = Framework> {
+    let values = FRAMEWORKS.iter().map(|it| PossibleValue::new(it.word).help(it.about));
+    PossibleValuesParser::new(values)
+        .try_map(|word| Framework::named(&word).ok_or("it is no framework here"))
 }
 
 /// What `run --check` looks at.

@@ -81,6 +81,9 @@ impl Line<'_> {
         }
         match progress {
             Progress::Note(text) => self.board.print_line(&format!("note: {}: {text}", self.name)),
+            Progress::Benchmark { name, done, of } => {
+                self.say(&format!("benchmark {} of {of}: {}", done + 1, clean(name)));
+            }
             progress => self.advance(progress),
         }
     }
@@ -181,6 +184,6 @@ fn phase(progress: Progress<'_>) -> &'static str {
         Progress::Waiting => "another pathmeter is measuring it: waiting",
         Progress::Booting => "booting",
         Progress::Running { .. } | Progress::Note(_) => "running the paths",
-        Progress::Program { .. } => "running the program",
+        Progress::Program { .. } | Progress::Benchmark { .. } => "running the program",
     }
 }

@@ -1,5 +1,6 @@
 //! The verbs of the command: each from its arguments, resolved, to a document that is delivered.
 
+pub(crate) mod benchmarks;
 pub(crate) mod bisect;
 pub(crate) mod causes;
 pub(crate) mod compare;

@@ -11,6 +11,7 @@ use crate::cli::{FilesArgs, GuestArgs, RunArgs, Words};
 use crate::packing;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
+use crate::verbs::benchmarks;
 use crate::verbs::causes;
 use crate::verbs::compare::two;
 use crate::verbs::judge::{Judge, budget};
@@ -39,9 +40,15 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let subjects = subjects(&names)?;
     refuse_unlike_runs(args, &subjects, pair)?;
     refuse_of_process(args)?;
+    benchmarks::refuse(args)?;
     let inputs: Vec<&Path> = names.into_iter().chain(args.gate.budget.as_deref()).collect();
     let formats = formats(args, &inputs, screen)?;
-    let whole = results(args, subjects, screen)?;
+    let whole = match args.benchmarks.filter(|_| has_kernel(&subjects)) {
+        Some(framework) if !args.packing.command.is_empty() => {
+            benchmarks::results(framework, args, subjects, screen)?
+        }
+        _ => results(args, subjects, screen)?,
+    };
     let results = only_process(args.only_process.as_deref(), &whole)?;
     let names = results.iter().flat_map(|result| &result.paths).map(|path| &*path.path);
     let selection = Selection::of_rows(&args.rows.only.only, &names.collect::<Vec<_>>())?;
@@ -58,7 +65,8 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             let (places, rows) = (&formats.places, args.rows.rows());
             let whole = whole.first().unwrap_or(&result);
             let (gate, delivered) = judge.alone(&result, whole, places, rows, screen)?;
-            judge.exit(&gate, delivered, screen)
+            let exit = judge.exit(&gate, delivered, screen)?;
+            Ok(benchmarks::exit(exit, &result, &selection, check.is_some()))
         }
         Err(results) => {
             let results = two(results)?;
@@ -72,6 +80,10 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             judge.exit(&gate, formats.deliver(&comparison, &gate, screen), screen)
         }
     }
+}
+
+fn has_kernel(subjects: &[Subject]) -> bool {
+    subjects.iter().any(|subject| subject.kernel().is_some())
 }
 
 /// The results with the rows of one process, if the user named one.
@@ -194,6 +206,11 @@ fn refuse_unlike_runs(
             later.push(args.guest.perturb as usize);
             continue;
         };
+        if result.benchmarks().is_some() {
+            let runs = result.paths.iter().map(|path| path.samples_per_run.len());
+            later.push(runs.max().unwrap_or(0));
+            continue;
+        }
         let Some(execution) = &result.execution else {
             return Err(Failure::Usage {
                 message: format!("the result of {} has paths, and no program", result.subject.name),
@@ -246,7 +263,7 @@ fn results(
     subjects: Vec<Subject>,
     screen: &Screen,
 ) -> Result<Vec<Measurement>, Failure> {
-    if subjects.iter().all(|subject| subject.kernel().is_none()) {
+    if !has_kernel(&subjects) {
         let unnamed = |_: &Session, _: &Image, _: Report<'_>| Err(unnamed(&[]));
         return Sides::prepare(subjects, &args.guest)?.results(&unnamed, screen);
     }

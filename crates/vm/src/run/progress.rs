@@ -25,6 +25,15 @@ pub enum Progress<'a> {
         /// Runs to do.
         of: u64,
     },
+    /// A benchmark of the user's program is being measured.
+    Benchmark {
+        /// Its name.
+        name: &'a str,
+        /// Benchmarks done.
+        done: u64,
+        /// Benchmarks to do.
+        of: u64,
+    },
     /// Something the user should know.
     Note(&'a str),
 }
