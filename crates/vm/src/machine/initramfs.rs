@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn nothing_of_conditions_is_in_the_program_that_executes_paths() {
         let names = |program: &[u8]| program.windows(8).any(|bytes| bytes == b"nftables");
-        assert!(names(INIT) && !names(PATHS) && PATHS.len() < INIT.len());
+        assert!(names(INIT) && !names(PATHS));
     }
 
     #[test]
