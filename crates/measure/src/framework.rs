@@ -57,8 +57,8 @@ pub struct Framework {
 /// How an iteration is told from the start, the setup and the end of its program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Iteration {
-    /// It can be executed any number of times, so its cost is a difference; the usual number of
-    /// iterations that the difference is of, a power of two, so that rounding is rare.
+    /// It can be executed any number of times. Its cost is the difference that so many iterations
+    /// more make by default, divided by their number: a power of two, which rarely needs rounding.
     Counted(u64),
     /// It is executed once, in functions of the program by this pattern.
     Once(&'static str),
