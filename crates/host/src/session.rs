@@ -12,20 +12,25 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pathmeter_catalogue::EMPTY;
-use pathmeter_model::{
-    MAX_SAMPLES, PathTimes, Replicate, SingleCalls, Status, TimeMethod, Times, TimesSchema,
-};
+use pathmeter_model::{MAX_SAMPLES, Replicate, Status, Times};
 use pathmeter_probes::batch::SIDES;
 use pathmeter_stats::time::{Numbers, Quantile, quantile};
 use rustix::thread::{CpuSet, sched_getaffinity};
-use thiserror::Error;
 
+use self::error::why;
+use self::path::Path;
 use crate::clock::{Moment, step};
 use crate::condition::Condition;
 use crate::enough::is_narrow;
-use crate::machine::machine;
-use crate::path::{HostPath, host_paths};
+use crate::path::host_paths;
 use crate::server::{Came, Ground, Request, Server, ServerError};
+
+mod document;
+mod error;
+mod path;
+mod tail;
+
+pub use error::SessionError;
 
 /// Steps of the clock in a batch: more than a thousand, so that what is read is finer than 0.1 %.
 const STEPS: u64 = 2000;
@@ -35,10 +40,6 @@ const GROWTH: u64 = 16;
 const READINGS: usize = 300;
 /// Times that a path is executed to settle the calls of its batches.
 const LOOKS: usize = 8;
-/// Calls that are timed one by one.
-const SINGLE: usize = 1000;
-/// A call that is shorter than so many steps is not timed by itself.
-const SINGLE_STEPS: u64 = 20;
 /// Widths of intervals are looked at each time that the replicates have grown by one part in so
 /// many: the fewer looks, the less does an interval gain by having been looked at.
 const LOOK_PART: u32 = 4;
@@ -49,12 +50,8 @@ const ANY_FAILURES: usize = 2;
 /// Most bytes of a process's environment, whose size moves its stack.
 const ENVIRONMENT: usize = 4096;
 
-/// Two clocks differ by more only where the machine was suspended.
-const SUSPENDED: Duration = Duration::from_millis(10);
 /// By so much longer than another one of its path no process takes that had its CPU.
 const STILL: Duration = Duration::from_secs(2);
-/// How long the time stamp counter is watched after a machine was suspended.
-const CALIBRATION: Duration = Duration::from_millis(200);
 
 /// What is wanted of a session.
 pub struct Wanted<'a> {
@@ -92,31 +89,6 @@ pub struct Progress {
     pub all: usize,
 }
 
-/// Why a session has no times.
-#[derive(Debug, Error)]
-pub enum SessionError {
-    /// The program that executes the paths failed.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// The user has asked for the end.
-    #[error("interrupted")]
-    Interrupted,
-    /// What is measured can't be put under a condition.
-    #[error("{condition}: {why}")]
-    Condition {
-        /// The condition, as the user called it.
-        condition: String,
-        /// Why not.
-        why: String,
-    },
-    /// The time stamp counter does not advance with the kernel's clock.
-    #[error("the time stamp counter of CPU {cpu} does not advance with the kernel's clock")]
-    Clock {
-        /// The CPU.
-        cpu: u32,
-    },
-}
-
 /// The CPUs that this process may execute on, in ascending order.
 pub fn allowed_cpus() -> Vec<u32> {
     let Ok(set) = sched_getaffinity(None) else { return vec![0] };
@@ -135,60 +107,6 @@ pub fn measure(wanted: &Wanted<'_>, show: &dyn Fn(Progress)) -> Result<Times, Se
     session.replicate(show)?;
     session.single_calls()?;
     session.finish()
-}
-
-/// A path with what was found of it.
-struct Path {
-    of: HostPath,
-    times: PathTimes,
-    /// Processes that came to no end of their own.
-    failures: Vec<String>,
-    /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
-    /// process; None where it has none, or no process of it came to its end.
-    proved: [Option<bool>; 2],
-    /// Microseconds of the shortest of its processes.
-    shortest: u64,
-}
-
-impl Path {
-    fn new(of: HostPath) -> Self {
-        let times = PathTimes {
-            path: of.name.to_owned(),
-            status: Status::Ok,
-            reason: None,
-            calls: 1,
-            repeats: of.repeats,
-            replicates: Vec::new(),
-            single: None,
-        };
-        let mut path =
-            Self { of, times, failures: Vec::new(), proved: [None; 2], shortest: u64::MAX };
-        if let Some(reason) = of.left_out {
-            path.end(Status::Unsupported, reason);
-        }
-        path
-    }
-
-    fn end(&mut self, status: Status, reason: &str) {
-        (self.times.status, self.times.reason) = (status, Some(reason.to_owned()));
-    }
-
-    fn is_open(&self) -> bool {
-        self.times.status == Status::Ok
-    }
-
-    /// A request for one process.
-    fn request(&self, sides: usize, batches: usize) -> Request {
-        Request {
-            path: self.of.index,
-            calls: self.times.calls,
-            batches,
-            sides,
-            seed: 0,
-            delays: [0; SIDES],
-            environment: 0,
-        }
-    }
 }
 
 struct Session<'a> {
@@ -385,28 +303,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Says that time was up before there were the fewest replicates, or with wide intervals.
-    fn note_the_limit(&mut self, rounds: u32, wide: &[usize]) {
-        let fewest = self.wanted.replicates;
-        if rounds < fewest {
-            self.notes.push(format!("time was up after {rounds} of {fewest} replicates"));
-        } else {
-            self.note_wide(wide);
-        }
-    }
-
-    /// Says of which paths the intervals are wider than was asked for.
-    fn note_wide(&mut self, wide: &[usize]) {
-        // Without a wish none is too wide.
-        if wide.is_empty() || self.wanted.width <= 0.0 {
-            return;
-        }
-        let names: Vec<&str> = wide.iter().map(|at| self.paths[*at].of.name).collect();
-        let width = 100.0 * self.wanted.width.exp_m1();
-        let ended = "the session ended before the intervals were as narrow as";
-        self.notes.push(format!("{ended} {width:.1} %: {}", names.join(", ")));
-    }
-
     /// So many numbers from 0, in an order that is drawn anew (Fisher and Yates).
     fn order(&mut self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..count).collect();
@@ -509,140 +405,4 @@ impl<'a> Session<'a> {
         }
         Ok(None)
     }
-
-    /// Times calls one by one, for the tails.
-    fn single_calls(&mut self) -> Result<(), SessionError> {
-        for at in 0..self.paths.len() {
-            let times = &self.paths[at].times;
-            let first = times.replicates.first().and_then(|it| it.sides.first()?.first().copied());
-            let call = first.unwrap_or(0) / times.calls;
-            // Calls of single instructions overlap, and none has a time of its own.
-            let overlaps = ["clock.", "insn."].iter().any(|group| times.path.starts_with(group));
-            if !self.paths[at].is_open() || overlaps || call < SINGLE_STEPS * self.step {
-                continue;
-            }
-            let request = Request { calls: 1, ..self.paths[at].request(1, SINGLE) };
-            if let Some([mut ticks]) = self.process(0, at, &request)? {
-                self.paths[at].times.single = single(&mut ticks);
-            }
-        }
-        Ok(())
-    }
-
-    /// Says on which paths the tracepoint of a condition was hit, which proves it there.
-    fn note_tracepoints(&mut self) {
-        for (at, condition) in self.wanted.conditions.iter().enumerate() {
-            let counted = self.paths.iter().filter(|path| !path.of.name.starts_with("clock."));
-            let counted = counted.filter_map(|path| Some((path.of.name, path.proved[at]?)));
-            let (hit, not): (Vec<_>, Vec<_>) = counted.partition(|(_, proved)| *proved);
-            if condition.tracepoint == 0 {
-                continue;
-            }
-            let name = &condition.name;
-            let hit = few(&hit).map(|hit| format!("proved by its hits on {hit}"));
-            let not = few(&not).map(|not| format!("unproved on {not}, which do not hit it"));
-            let both: Vec<String> = hit.into_iter().chain(not).collect();
-            self.notes.push(format!("{name}: {}", both.join("; ")));
-        }
-    }
-
-    /// The rate of the time stamp counter: over the whole session or, since the counter may go on
-    /// or not while the machine is suspended, over a moment after it.
-    fn ticks_per_second(&mut self) -> u64 {
-        let suspended = self.begin.suspended();
-        if suspended < SUSPENDED {
-            return self.begin.ticks_per_second();
-        }
-        let seconds = suspended.as_secs_f64();
-        self.notes.push(format!("the machine was suspended for {seconds:.1} s of the session"));
-        let moment = Moment::now();
-        std::thread::sleep(CALIBRATION);
-        moment.ticks_per_second()
-    }
-
-    fn finish(mut self) -> Result<Times, SessionError> {
-        self.note_tracepoints();
-        if !self.still.is_zero() {
-            let seconds = self.still.as_secs_f64();
-            self.notes.push(format!(
-                "processes stood still for {seconds:.1} s: they were stopped, or had no CPU"
-            ));
-        }
-        let ground = self.ground.unwrap_or_default();
-        let ticks_per_second = self.ticks_per_second();
-        if ticks_per_second == 0 {
-            return Err(SessionError::Clock { cpu: self.wanted.cpu });
-        }
-        for path in &mut self.paths {
-            if let (true, Some(first)) = (path.is_open(), path.failures.first()) {
-                let (failed, name) = (path.failures.len(), path.of.name);
-                let processes = if failed == 1 { "process has" } else { "processes have" };
-                self.notes.push(format!("{name}: {failed} {processes} no times: {first}"));
-            }
-            if path.is_open() && path.times.replicates.is_empty() {
-                path.end(Status::Failed, "no process of it came to its end");
-            }
-        }
-        Ok(Times {
-            schema: TimesSchema::V1,
-            host: machine(self.wanted.cpu),
-            method: TimeMethod {
-                ticks_per_second,
-                step: self.step,
-                stamps: self.stamps,
-                seed: self.wanted.seed,
-                replicates: self.wanted.replicates,
-                batches: self.wanted.batches,
-                real_time: ground.real_time,
-                apart: ground.apart,
-                root_cgroup: ground.root_cgroup,
-                began: self.began,
-                milliseconds: self.begin.microseconds() / 1000,
-            },
-            conditions: self.wanted.conditions.iter().map(|it| it.name.clone()).collect(),
-            paths: self.paths.into_iter().map(|path| path.times).collect(),
-            notes: self.notes,
-        })
-    }
-}
-
-/// The names of these paths, or of the first of them; None if there are none.
-fn few(paths: &[(&str, bool)]) -> Option<String> {
-    const MOST: usize = 12;
-    let names: Vec<&str> = paths.iter().take(MOST).map(|(name, _)| *name).collect();
-    let more = paths.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    (!paths.is_empty()).then(|| names.join(", ") + &more)
-}
-
-/// What a process lacks that was refused a step of its condition.
-fn why(step: &str, error: i32) -> String {
-    let errno = rustix::io::Errno::from_raw_os_error(error);
-    match (step, errno) {
-        ("ioperm", rustix::io::Errno::NOSYS) => {
-            "this kernel permits no I/O ports: it is built without CONFIG_X86_IOPL_IOPERM".into()
-        }
-        ("ioperm", rustix::io::Errno::PERM) => {
-            "I/O ports are refused: root, or CAP_SYS_RAWIO, is necessary, and a kernel that is not \
-             locked down"
-                .into()
-        }
-        ("in", _) => "I/O port 0x80 was permitted, and yet can't be read".into(),
-        ("perf_event_open", rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => {
-            "tracepoints are refused: root, or CAP_PERFMON, is necessary, or \
-             kernel.perf_event_paranoid of at most 1"
-                .into()
-        }
-        _ => format!("{step}: {errno}"),
-    }
-}
-
-fn single(ticks: &mut [u64]) -> Option<SingleCalls> {
-    Some(SingleCalls {
-        calls: u32::try_from(ticks.len()).ok()?,
-        p50: quantile(ticks, Quantile::P50)?,
-        p99: quantile(ticks, Quantile::P99)?,
-        p999: quantile(ticks, Quantile::P999)?,
-        longest: ticks.iter().copied().max()?,
-    })
 }

@@ -26,6 +26,7 @@ pub mod named_kernel;
 pub mod packed_program;
 mod packed_tool;
 mod path_point_windows;
+pub mod path_result;
 mod path_rows;
 pub mod points;
 pub mod process_choice;

@@ -8,27 +8,31 @@ use std::fs::File;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pathmeter_catalogue::{self as catalogue, Kind, Suite, WARMUP};
-use pathmeter_model::{
-    Check, Configuration, MAX_DOCUMENT_BYTES, MAX_SAMPLE, Measurement, PathResult, ResultSchema,
-    Unit,
-};
+use pathmeter_catalogue::{Suite, WARMUP};
+use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
-    Accounting, Bochs, Cache, Caller, Condition, Cpu, Entry, EntryKind, Execution, FIRMWARE,
-    Firmware, Initramfs, Interrupt, Kernel, Key, Landmarks, MeasuredKernel, PathOutcome,
-    PathStatus, Plan, Progress, Proof, ProofState, Qemu, RanProgram, Recorded, RecordingLimits,
-    Request, Settings, Sought, Stop, TracedWindow, VmError,
+    Accounting, Cache, Condition, Entry, Execution, FIRMWARE, Firmware, Initramfs, Interrupt,
+    Kernel, MeasuredKernel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram,
+    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
-use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::guest_files::{guest_report, note_of};
-use crate::image::{Build, Image};
-use crate::path_rows::{Counted, PathCounts};
+use crate::image::Image;
+use crate::path_result::{path_result, with_cause};
+use crate::path_rows::Counted;
 use crate::repeat;
-use crate::results::{self, Dependencies, sha256};
+use crate::results::{self, sha256};
 use crate::waits::{self, WaitPoints};
+
+mod kept;
+mod witness;
+
+/// Bytes of a trace after which recording stops: a hundred times those of the longest path.
+pub const MOST_TRACED: u64 = 1 << 30;
+/// Instructions after which a window counts as one that never ends.
+pub const LONGEST_WINDOW: u64 = 20_000_000;
 
 /// Told how far a measurement is.
 pub type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
@@ -101,8 +105,7 @@ impl Session {
 
     fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let Some(cache) = &self.cache else { return self.measure_anew(image, progress) };
-        let (limit, interrupt) = (self.limit, &self.interrupt);
-        let caller = Caller { limit, interrupt, progress, again: "measuring again" };
+        let caller = self.caller(progress);
         let read = |entry: Entry| {
             let result = results::read(&entry)?;
             Ok(result.filter(|result| self.is_of(image, &result.configuration)))
@@ -152,30 +155,6 @@ impl Session {
             help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
                 .to_owned(),
         })
-    }
-
-    /// What came of the paths that a witness is asked about, and what was counted, run anew.
-    pub fn count(
-        &self,
-        image: &Image,
-        progress: Report<'_>,
-    ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
-        let measured = self.with_request(image, progress, |request| {
-            let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::measure_plan(request, &plan, &pathmeter_trace::count)
-        })?;
-        let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
-        Ok((measured.paths, counts.unwrap_or_else(|| Counted::new(&[], Counting::default()))))
-    }
-
-    /// What came of the same paths in Bochs.
-    pub fn witness(
-        &self,
-        image: &Image,
-        bochs: &Bochs,
-        progress: Report<'_>,
-    ) -> Result<Vec<PathOutcome>, Failure> {
-        self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
     }
 
     /// The same, with guests of so much memory, in MiB.
@@ -232,77 +211,6 @@ impl Session {
         })
     }
 
-    /// Runs the program of `initramfs` in Bochs, which stops at the landmarks.
-    pub fn witness_program(
-        &self,
-        image: &Image,
-        bochs: &Bochs,
-        initramfs: &Initramfs,
-        (runs, landmarks): (u32, &Landmarks),
-        progress: Report<'_>,
-    ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
-        self.with_request(image, progress, |request| {
-            pathmeter_vm::witness_program(bochs, request, initramfs, runs, landmarks.clone())
-        })
-    }
-
-    /// The document with this key: from the cache, or made by `make` and kept.
-    pub fn cached<D: Serialize>(
-        &self,
-        image: &Image,
-        key: Key,
-        progress: Report<'_>,
-        parse: impl Fn(&[u8]) -> Option<D>,
-        make: impl FnOnce() -> Result<D, Failure>,
-    ) -> Result<D, Failure> {
-        let Some(cache) = &self.cache else { return make() };
-        let read = |entry: Entry| document_in(&entry, &parse);
-        let sought =
-            cache.seek(key, self.caller(progress), read).map_err(|error| image.failure(error))?;
-        let slot = match sought {
-            Sought::Found(document) => return Ok(document),
-            Sought::Missing(slot) => slot,
-        };
-        let document = make()?;
-        slot.keep(|entry| entry.write_all(&serde_json::to_vec(&document)?));
-        Ok(document)
-    }
-
-    /// The document with this key, if the cache has it.
-    pub fn kept<D>(&self, key: &Key, parse: impl Fn(&[u8]) -> Option<D>) -> Option<D> {
-        let read = |entry: Entry| document_in(&entry, &parse);
-        self.cache.as_ref()?.find(key, self.caller(&|_| {}), read)
-    }
-
-    /// Who asks the cache for documents.
-    fn caller<'a>(&'a self, progress: Report<'a>) -> Caller<'a> {
-        let (limit, interrupt) = (self.limit, &self.interrupt);
-        Caller { limit, interrupt, progress, again: "measuring again" }
-    }
-
-    /// How a kernel was built.
-    pub fn build(&self, image: &Image) -> Build {
-        let parts = [("document", "build 1"), ("image_sha256", image.sha256())];
-        let key = Key::new(EntryKind::Result, &parts);
-        let parse = |bytes: &[u8]| serde_json::from_slice(bytes).ok();
-        let read = || image.build().map_err(|error| image.failure(error.into()));
-        self.cached(image, key, &|_| {}, parse, read).unwrap_or_default()
-    }
-
-    /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
-    pub fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
-        let parts = [
-            ("document", "program 5"),
-            ("pathmeter", env!("CARGO_PKG_VERSION")),
-            ("image_sha256", image.sha256()),
-            ("qemu", &self.qemu.version),
-            ("guest", &image.settings(&self.settings).fingerprint()),
-            ("initramfs_sha256", &sha256(initramfs)),
-            ("asked", asked),
-        ];
-        Key::new(EntryKind::Result, &parts)
-    }
-
     /// The configuration of a program's result; `agent` and initramfs by their SHA-256.
     pub fn program_configuration(
         &self,
@@ -329,31 +237,6 @@ impl Session {
     /// SHA-256 of the agent.
     pub fn agent_sha256(&self) -> &str {
         &self.agent_sha256
-    }
-
-    /// Whether a result with this configuration is one of `image`, measured as this session does.
-    /// Which firmware starts the kernel, and its release, are the image's own: they are not known
-    /// before it is loaded.
-    fn is_of(&self, image: &Image, found: &Configuration) -> bool {
-        let own = found.firmware_sha256.is_some();
-        found.as_asked() == self.configuration(image, found.release.clone(), own)
-    }
-
-    fn result_key(&self, image: &Image) -> Key {
-        self.key_of(EntryKind::Result, "result", image)
-    }
-
-    /// The key of a document of `image` that depends on all that a result does, and on what
-    /// `document` says.
-    pub fn key_of(&self, kind: EntryKind, document: &str, image: &Image) -> Key {
-        let dependencies = Dependencies {
-            image_sha256: image.sha256(),
-            qemu: &self.qemu.version,
-            guest: &image.settings(&self.settings).fingerprint(),
-            initramfs_sha256: &self.initramfs_sha256,
-            agent_sha256: &self.agent_sha256,
-        };
-        dependencies.key_of(kind, document)
     }
 
     /// What came of the paths of [`Suite::Elapsed`], in nanoseconds of this host.
@@ -384,37 +267,6 @@ impl Session {
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
         Ok(recorded.into_iter().map(named).collect())
-    }
-
-    /// The same of what a witness is asked about, in QEMU, the warm-up included.
-    pub fn record_witnessed<R: Send>(
-        &self,
-        image: &Image,
-        paths: &[usize],
-        progress: Report<'_>,
-        read: impl Fn(usize, File) -> R + Sync,
-    ) -> Result<Vec<Result<R, VmError>>, Failure> {
-        let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
-        let limits = RecordingLimits { skip: 0, warm: 0, bytes, most };
-        let recorded = self.with_request(image, progress, |request| {
-            let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::record(request, &plan, paths, limits, read)
-        })?;
-        Ok(recorded.into_iter().map(|one| one.map(|recorded| recorded.trace)).collect())
-    }
-
-    /// What `read` makes of the traces of these windows in Bochs, run anew.
-    pub fn witness_traced<R: Send>(
-        &self,
-        image: &Image,
-        bochs: &Bochs,
-        windows: &[TracedWindow],
-        progress: Report<'_>,
-        read: impl Fn(File) -> R + Sync,
-    ) -> Result<Vec<R>, Failure> {
-        self.with_request(image, progress, |request| {
-            pathmeter_vm::witness_traced(bochs, request, windows, read)
-        })
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them.
@@ -532,129 +384,4 @@ fn setting_proof(Proof { setting, state, shown }: Proof) -> SettingProof {
         ProofState::Moot => SettingState::Moot,
     };
     SettingProof { setting, state, shown }
-}
-
-/// Bytes of a trace after which recording stops: a hundred times those of the longest path.
-pub const MOST_TRACED: u64 = 1 << 30;
-/// Instructions after which a window counts as one that never ends.
-pub const LONGEST_WINDOW: u64 = 20_000_000;
-
-/// The outcome; where it says that the CPU lacks something that the machine has, it says why.
-fn with_cause(outcome: PathOutcome, cpu: &Cpu) -> PathOutcome {
-    let PathStatus::Unsupported(reason) = &outcome.status else { return outcome };
-    let Some(lack) = cpu.lack_behind(reason) else { return outcome };
-    let reason = format!(
-        "{reason}: the machine has it, but the profile {} does not, since QEMU's interpreter \
-         can't execute {lack} (in 7.2)",
-        cpu.name()
-    );
-    PathOutcome { status: PathStatus::Unsupported(reason), ..outcome }
-}
-
-/// One path's row. Values that a document may not have for a path that is ok make it failed: the
-/// guest is not believed.
-fn path_result(
-    index: usize,
-    path: &catalogue::Path,
-    outcome: PathOutcome,
-    counted: Option<&Counted>,
-) -> PathResult {
-    let (name, unit) = (path.name, unit_of(path.kind, counted));
-    let counts = match outcome.status {
-        PathStatus::Ok => counted.and_then(|counted| counted.of(index, &outcome)),
-        _ => None,
-    };
-    let PathOutcome { status, checks, runs, lower_bounds } = outcome;
-    let samples = || runs.iter().flatten();
-    let checks = checks.into_iter().map(|(name, value)| Check { name, value }).collect();
-    match &status {
-        PathStatus::Unsupported(reason) => PathResult::unsupported(name, unit, reason),
-        PathStatus::Failed(reason) => PathResult::failed(name, unit, reason).noticing(checks),
-        PathStatus::Ok
-            if matches!(path.kind, Kind::Wait(_))
-                && counted.is_none()
-                && runs.concat().is_empty() =>
-        {
-            PathResult::unsupported(name, unit, "this path needs a QEMU with plugins")
-        }
-        PathStatus::Ok if unit != Unit::Check && samples().next().is_none() && counts.is_none() => {
-            PathResult::failed(name, unit, "the agent reported ok and sent no samples")
-        }
-        PathStatus::Ok if samples().any(|&sample| sample > MAX_SAMPLE) => {
-            PathResult::failed(name, unit, "a sample is out of bounds")
-        }
-        PathStatus::Ok => match counts {
-            Some(Ok(PathCounts { retired, lower_bounds, events })) => {
-                PathResult::ok(name, Unit::Instructions, &retired, checks)
-                    .with_lower_bounds(lower_bounds)
-                    .counting(events)
-            }
-            Some(Err(what)) => PathResult::failed(name, unit, &what).noticing(checks),
-            None => PathResult::ok(name, unit, &runs, checks).with_lower_bounds(lower_bounds),
-        },
-    }
-}
-
-/// What the samples of a path of this kind are; without a counter, steps of the clock.
-fn unit_of(kind: Kind, counted: Option<&Counted>) -> Unit {
-    match unit(kind) {
-        Unit::Instructions if counted.is_none() => Unit::Clock,
-        unit => unit,
-    }
-}
-
-/// What the samples of a path of this kind count.
-pub fn unit(kind: Kind) -> Unit {
-    match kind {
-        Kind::Check => Unit::Check,
-        Kind::Windows(_) => Unit::Instructions,
-        Kind::Wait(_) | Kind::TwoCpus(_) => Unit::Clock,
-        Kind::Batches(_) => Unit::Ns,
-    }
-}
-
-/// What `parse` makes of an entry that holds a document.
-fn document_in<D>(entry: &Entry, parse: impl Fn(&[u8]) -> Option<D>) -> std::io::Result<Option<D>> {
-    let document = entry.bytes(MAX_DOCUMENT_BYTES)?;
-    Ok(document.and_then(|document| parse(&document)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn outcome(runs: &[&[u64]]) -> PathOutcome {
-        let runs = runs.iter().map(|run| run.to_vec()).collect();
-        PathOutcome {
-            status: PathStatus::Ok,
-            checks: vec![("entry".into(), "sysenter".into())],
-            runs,
-            lower_bounds: vec![1],
-        }
-    }
-
-    fn result(runs: &[&[u64]]) -> PathResult {
-        path_result(0, &Suite::Exact.paths()[0], outcome(runs), None)
-    }
-
-    #[test]
-    fn samples_and_checks_are_kept() {
-        let result = result(&[&[330, 331], &[330]]);
-        assert_eq!((result.samples, result.samples_per_run), (vec![330, 331, 330], vec![2, 1]));
-        assert_eq!((result.lower_bounds, &*result.checks[0].value), (vec![1], "sysenter"));
-    }
-
-    #[test]
-    fn an_ok_that_no_document_may_hold_is_a_failure() {
-        for runs in [&[&[][..]][..], &[&[1, u64::MAX][..]][..]] {
-            assert_eq!(result(runs).status, pathmeter_model::Status::Failed);
-        }
-    }
-
-    #[test]
-    fn a_check_needs_no_samples() {
-        let (index, path) = Suite::Exact.find("flags.isolation").unwrap();
-        let result = path_result(index, path, outcome(&[&[]]), None);
-        assert_eq!((result.status, result.unit), (pathmeter_model::Status::Ok, Unit::Check));
-    }
 }
