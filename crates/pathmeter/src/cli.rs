@@ -38,8 +38,8 @@ pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsAr
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::plan::{
-    DraftArgs, EmitArgs, MergeArgs, PlanArgs, PlanRunArgs, PlanStatusArgs, PlanVerb, RecheckArgs,
-    RunnerArgs,
+    DraftArgs, EmitArgs, MergeArgs, PlanArgs, PlanBuildArgs, PlanRunArgs, PlanStatusArgs, PlanVerb,
+    RecheckArgs, RunnerArgs,
 };
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};

@@ -3,9 +3,11 @@
 //! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
 //! [`Exit`] defines the exit codes. A reader that closes stdout early ends the run in peace.
 
+mod build_command;
 mod cli;
 mod executable;
 mod former;
+mod git;
 mod ignored;
 mod named;
 mod order;

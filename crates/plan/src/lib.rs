@@ -6,6 +6,7 @@
 //! - [`Shard`] deals cells to tasks, by their ids alone; [`choose`] finds out which task this is.
 //! - [`Folder`] holds results: a file each, whole or not there, never replaced. [`merge()`] joins
 //!   several folders, [`status()`] tells what is done.
+//! - [`KernelFolder`] holds kernels that were built from commits.
 //! - [`emit()`] writes what an engine needs to run a plan.
 //!
 //! Contract: nothing here measures, and no file is locked. What lies in a folder of results may
@@ -18,6 +19,7 @@ mod emit;
 mod file;
 mod folder;
 mod id;
+mod kernels;
 mod merge;
 mod names;
 mod record;
@@ -30,10 +32,11 @@ pub use document::{Cell, Plan, PlanError, PlanImage, PlanProgram, PlanSchema};
 pub use emit::{EmitError, Engine, Job, emit};
 pub use folder::{Folder, FolderError, Found, Put};
 pub use id::is_id;
+pub use kernels::{KernelFolder, KernelState};
 pub use merge::{MergeError, Merged, merge};
 pub use record::{
     FailureClass, FailureRecord, FailureSchema, Finding, FindingSchema, FoundResult, node_name,
 };
 pub use shard::{ChosenShard, Shard, ShardArg, ShardError, choose};
 pub use status::{FailedCell, Status, StatusSchema, status};
-pub use wanted::{Placed, Wanted, WantedError, WantedProgram};
+pub use wanted::{Placed, Wanted, WantedCommits, WantedError, WantedProgram};

@@ -1,4 +1,5 @@
-//! What a user wants measured: subjects × CPUs × conditions × (all paths, or programs), in TOML.
+//! What a user wants measured: subjects and commits × CPUs × conditions × (all paths, or
+//! programs), in TOML.
 //!
 //! Contract: nothing is guessed. A key that there is not, and a subject that a plan can't have, are
 //! errors with their line.
@@ -36,11 +37,39 @@ pub struct WantedProgram {
     pub exit_code: u8,
 }
 
+/// Commits of a git tree, each of which is a kernel to be built.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WantedCommits {
+    /// The git tree.
+    pub tree: String,
+    /// Which commits: words of `git log`, such as `v6.12..v6.13`.
+    pub range: String,
+    /// The shell's command that builds one, at the top of a tree that has it checked out.
+    pub build: String,
+    /// The kernel that a build leaves, in its tree.
+    #[serde(default = "usual_image")]
+    pub image: String,
+    /// The folder that built kernels are kept in.
+    #[serde(default = "usual_kernels")]
+    pub kernels: String,
+}
+
+fn usual_image() -> String {
+    "arch/x86/boot/bzImage".to_owned()
+}
+
+fn usual_kernels() -> String {
+    "kernels".to_owned()
+}
+
 /// What is wanted; texts as they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Files and folders, patterns of them, and `lab:…`.
     pub subjects: Vec<Placed>,
+    /// Commits to be built, each with its line.
+    pub commits: Vec<(usize, WantedCommits)>,
     /// CPUs as `--cpu` takes them; empty for the usual one.
     pub cpus: Vec<Placed>,
     /// Conditions as `--under` takes them; empty for the default.
@@ -74,7 +103,10 @@ pub struct WantedError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    #[serde(default)]
     subjects: Vec<Spanned<String>>,
+    #[serde(default)]
+    git: Vec<Spanned<WantedCommits>>,
     #[serde(default)]
     cpus: Vec<Spanned<String>>,
     #[serde(default)]
@@ -115,6 +147,11 @@ impl Wanted {
         }
         let wanted = Self {
             subjects: placed(written.subjects),
+            commits: written
+                .git
+                .into_iter()
+                .map(|it| (line(it.span().start), it.into_inner()))
+                .collect(),
             cpus: placed(written.cpus),
             under: placed(written.under),
             modules: written.modules,
@@ -132,8 +169,9 @@ impl Wanted {
         let refused = |line, what: &str, help: &str| {
             Err(WantedError { line, what: what.to_owned(), help: help.to_owned() })
         };
-        if self.subjects.is_empty() {
-            return refused(None, "`subjects` is empty", "name a kernel, a pattern or lab");
+        if self.subjects.is_empty() && self.commits.is_empty() {
+            let help = "name a kernel, a pattern or lab, or add a [[git]]";
+            return refused(None, "`subjects` is empty", help);
         }
         if !self.paths && self.programs.is_empty() {
             let help = "leave out `paths = false`, or add a [[program]]";
@@ -158,8 +196,8 @@ fn unplanned(subject: &str) -> Option<(&'static str, &'static str)> {
     }
     if subject.starts_with("git:") || subject.contains("..") && !subject.contains('/') {
         return Some((
-            "a plan builds no kernels yet",
-            "build them first, and name the images or the build folders",
+            "a range of commits is no kernel",
+            "name it in a [[git]], with the tree and the command that builds a commit",
         ));
     }
     subject.is_empty().then_some(("an empty name", "name a kernel, a pattern or lab"))
@@ -188,7 +226,7 @@ mod tests {
     fn an_unknown_key_is_named_with_its_line_and_those_that_there_are() {
         let told = refused("subjects = [\"lab\"]\n\ncpu = [\"zen3\"]\n");
         assert!(told.starts_with("line 3: unknown field `cpu`, expected one of "), "{told}");
-        assert!(told.contains("`subjects`, `cpus`, `under`"), "{told}");
+        assert!(told.contains("`subjects`, `git`, `cpus`, `under`"), "{told}");
         let told = refused("subjects = [\"lab\"]\n[[program]]\ncommand = [\"ls\"]\nexit = 1\n");
         assert!(told.starts_with("line 4: unknown field `exit`"), "{told}");
     }
@@ -197,8 +235,8 @@ mod tests {
     fn what_a_plan_can_not_have_is_refused_with_its_line() {
         for (subject, what) in [
             ("host", "times of a machine"),
-            ("v6.12..v6.13", "builds no kernels"),
-            ("git:v6.12..v6.13", "builds no kernels"),
+            ("v6.12..v6.13", "no kernel"),
+            ("git:v6.12..v6.13", "no kernel"),
             ("", "an empty name"),
         ] {
             let told = refused(&format!("subjects = [\n  \"lab\",\n  \"{subject}\"]"));
@@ -210,11 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn commits_alone_are_subjects_too() {
+        let text = "\n[[git]]\ntree = \"linux\"\nrange = \"v1..v2\"\nbuild = \"make\"\n";
+        let wanted = Wanted::parse(text).unwrap();
+        let [(2, commits)] = &wanted.commits[..] else { panic!("{:?}", wanted.commits) };
+        assert_eq!((&*commits.image, &*commits.kernels), ("arch/x86/boot/bzImage", "kernels"));
+        let told = refused(&text.replace("build", "command"));
+        assert!(told.starts_with("line 5: unknown field `command`"), "{told}");
+    }
+
+    #[test]
     fn a_plan_of_nothing_is_refused() {
         assert_eq!(refused("subjects = []"), "`subjects` is empty");
         assert!(refused("subjects = [\"lab\"]\npaths = false").contains("neither"));
         let told = refused("subjects = [\"lab\"]\n\n[[program]]\ncommand = []\n");
         assert!(told.starts_with("line 3: this program's `command` is empty"), "{told}");
-        assert!(refused("").contains("missing field `subjects`"));
+        assert_eq!(refused(""), "`subjects` is empty");
     }
 }

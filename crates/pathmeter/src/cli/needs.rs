@@ -343,6 +343,11 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         ],
     },
     VerbNeeds {
+        verb: "plan build",
+        subjects: &[],
+        rows: &[LOOK, &[("file", Nothing), ("shard", Nothing), ("build_timeout", Nothing)]],
+    },
+    VerbNeeds {
         verb: "plan run",
         subjects: &[],
         rows: &[

@@ -41,6 +41,29 @@ Exit codes of run, status and recheck:
   75   another try may help: a disk was full, memory ran out, something was killed or took too long
   130  interrupted; the cells that were being measured are left for another run";
 
+const BUILD_EXAMPLES: &str = "\
+FILE.toml:
+  [[git]]
+  tree = \"linux\"                     a git tree, which stays as it is
+  range = \"v6.12..v6.13\"             commits, as `git log` takes them
+  build = \"cp $PLAN_FOLDER/my.config .config && make -s olddefconfig && make -s -j8 bzImage\"
+  image = \"arch/x86/boot/bzImage\"    what a build leaves; optional
+  kernels = \"kernels\"                where kernels are kept; optional
+
+Commits are checked out in a temporary clone ($TMPDIR), and built one after the other, each with \
+what the one before left. A kernel that is there is not built again, and a commit whose build \
+failed is not tried again until its .log in the folder of kernels is removed.
+
+Examples:
+  pathmeter plan build commits.toml
+  pathmeter plan build commits.toml --shard 2/8
+  pathmeter plan commits.toml -o plan.json             when all are built
+
+Exit codes:
+  0    every commit has a kernel, or failed before
+  3    a build failed
+  75   another try may help: a build took too long, or the disk was full";
+
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(
@@ -59,6 +82,8 @@ pub(crate) struct PlanArgs {
 /// The verbs of `plan`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanVerb {
+    /// Build the kernels of commits that have none yet: all, or those of a shard
+    Build(PlanBuildArgs),
     /// Measure the cells that have no result yet: all, or those of a shard
     Run(PlanRunArgs),
     /// Tell which cells are done, failed and missing
@@ -86,6 +111,26 @@ pub(crate) struct DraftArgs {
     /// The QEMU that is to measure; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
+}
+
+/// Arguments of `plan build`.
+#[derive(Debug, Args)]
+#[command(after_help = BUILD_EXAMPLES)]
+pub(crate) struct PlanBuildArgs {
+    /// What is wanted, in TOML, with the git tree in a [[git]]
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// Build only the commits of shard I of N, counted from 1
+    ///
+    /// Without it, or with /N, engines' variables are looked at as `plan run` does.
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<ShardArg>,
+    /// Give up on a build that takes longer, until the next try
+    #[arg(
+        long, value_name = "SECONDS", default_value_t = 7200,
+        value_parser = clap::value_parser!(u64).range(1..=604_800)
+    )]
+    pub(crate) build_timeout: u64,
 }
 
 /// A plan, its results, and how its guests run.

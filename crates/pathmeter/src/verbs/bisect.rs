@@ -4,7 +4,6 @@
 //! that can't be measured decides nothing. At most ⌈log₂ n⌉ of the n kernels after the first are
 //! measured, and the first, unless some can't be.
 
-mod build;
 mod document;
 mod git;
 mod meter;

@@ -1,6 +1,8 @@
 //! `pathmeter plan`: many measurements as data, run by as many machines as there are.
 
 mod bench;
+mod build;
+mod commits;
 mod draft;
 mod emit;
 mod loaded;
@@ -21,6 +23,7 @@ use pathmeter_measure::failure::{Exit, Failure};
 pub(crate) fn run(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {
     match &args.verb {
         None => draft::run(&args.draft, screen),
+        Some(PlanVerb::Build(args)) => build::run(args, screen),
         Some(PlanVerb::Run(args)) => run::run(args, screen),
         Some(PlanVerb::Status(args)) => status::run(args, screen),
         Some(PlanVerb::Merge(args)) => merge::run(args, screen),

@@ -305,3 +305,97 @@ fn a_folder_of_results_stands_for_all_of_them_in_a_history_and_a_report() {
     assert_eq!(idle.code, Some(2));
     assert!(idle.stderr.contains("--cpu would change nothing"), "{}", idle.stderr);
 }
+
+/// Executes git in the scene's tree.
+fn git(scene: &Scene, arguments: &[&str]) -> String {
+    let mut git = std::process::Command::new("git");
+    git.args(["-c", "user.name=A", "-c", "user.email=a@b.invalid"]).args(arguments);
+    let done = git.current_dir(scene.path("tree")).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap().trim_end().to_owned()
+}
+
+/// A scene with a tree of four commits, of which `build` makes kernels; the third can't be built.
+fn tree(range: &str, build: &str) -> Scene {
+    let scene = scene("");
+    scene.write(
+        "wishes.toml",
+        format!(
+            "[[git]]\ntree = \"tree\"\nrange = \"{range}\"\nbuild = '{build}'\nimage = \"k\"\n"
+        ),
+    );
+    std::fs::create_dir(scene.path("tree")).unwrap();
+    git(&scene, &["init", "--quiet", "--initial-branch=main"]);
+    for (number, script) in ["true", "true", "echo lost; exit 7", "true"].iter().enumerate() {
+        let head = "cp \"$PLAN_FOLDER/kernels/one\" k && echo \"$KBUILD_BUILD_TIMESTAMP\" >> k\n";
+        scene.write("tree/build.sh", format!("{head}echo {number} >> k\n{script}\n"));
+        git(&scene, &["add", "build.sh"]);
+        git(&scene, &["commit", "--quiet", "--message", &format!("change {number}")]);
+    }
+    scene
+}
+
+fn build(scene: &Scene, more: &[&str]) -> Ran {
+    scene.run(&[&["plan", "build", "wishes.toml"], more].concat())
+}
+
+#[test]
+fn commits_are_built_once_and_planned_as_kernels() {
+    let scene = tree("HEAD~3..HEAD", "sh build.sh");
+    let before = git(&scene, &["for-each-ref"]);
+    let ran = plan_again(&scene);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("wishes.toml:1: 3 of 3 commits of tree are not built yet"));
+    assert!(ran.stderr.contains("`pathmeter plan build wishes.toml`"), "{}", ran.stderr);
+
+    let shards: Vec<Ran> = ["1/2", "2/2"].map(|shard| build(&scene, &["--shard", shard])).into();
+    let all = |ran: &Ran| ran.stdout.split(' ').next().unwrap().parse::<u32>().unwrap();
+    assert_eq!(shards.iter().map(all).sum::<u32>(), 3);
+    let codes: Vec<Option<i32>> = shards.iter().map(|ran| ran.code).collect();
+    assert!(codes.contains(&Some(3)), "the failed build: {codes:?}");
+    let told = shards.iter().map(|ran| &*ran.stderr).collect::<String>();
+    assert!(told.contains("the build ended with exit code 7") && told.contains(": built in "));
+    let ran = build(&scene, &[]);
+    assert_eq!(ran.stdout, "3 commits: 2 there already, 1 failed before\n");
+
+    let ran = plan_again(&scene);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 of 3 commits of tree can't be built, and are left out: "));
+    let plan: Value = serde_json::from_str(&scene.read("plan.json")).unwrap();
+    let images = plan["images"].as_array().unwrap();
+    let last = git(&scene, &["rev-parse", "--short=12", "HEAD"]);
+    let names = images.iter().map(|it| it["subject"].as_str().unwrap());
+    assert_eq!((images.len(), names.filter(|name| name.ends_with(&last)).count()), (2, 1));
+    let log = ran.stderr.split("; ").find_map(|it| it.split_once(" has the first one's output"));
+    assert!(scene.read(log.unwrap().0).ends_with("\nlost\n"));
+    assert_eq!(git(&scene, &["for-each-ref"]), before);
+    assert_eq!(git(&scene, &["worktree", "list"]).lines().count(), 1);
+}
+
+#[test]
+fn a_build_that_takes_too_long_is_to_be_tried_again() {
+    let scene = tree("HEAD~1..", "sleep 1000");
+    let ran = build(&scene, &["--build-timeout", "1"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(75), "1 commit: 1 to be tried again\n"));
+    assert!(plan_again(&scene).stderr.contains("1 of 1 commits of tree are not built yet"));
+}
+
+#[test]
+fn commits_that_git_can_not_name_are_refused_with_their_line() {
+    for (range, what) in [
+        ("HEAD..HEAD", "tree: no commit in HEAD..HEAD"),
+        ("no..where", "git log --reverse: fatal: "),
+        ("--format=%s HEAD", "not a range of commits"),
+        ("a \\\" b", "a quote has no end"),
+    ] {
+        let ran = plan_again(&tree(range, "true"));
+        assert_eq!(ran.code, Some(2), "{range}");
+        assert!(
+            ran.stderr.contains("wishes.toml:1: ") && ran.stderr.contains(what),
+            "{range}: {}",
+            ran.stderr
+        );
+    }
+    let ran = build(&scene("subjects = [\"lab\"]"), &[]);
+    assert!(ran.stderr.contains("there is no [[git]]"), "{}", ran.stderr);
+}

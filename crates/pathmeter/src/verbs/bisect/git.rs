@@ -1,12 +1,11 @@
-//! The git tree, by the command `git`.
+//! The git tree that is bisected.
 
 use std::ffi::OsStr;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
+use crate::git::{line, refused, run};
 use pathmeter_measure::failure::Failure;
 
 /// A work tree.
@@ -169,29 +168,6 @@ impl Git {
     }
 }
 
-/// What git prints, without white space at its end.
-fn line(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
-    let done = run(folder, arguments)?;
-    if !done.status.success() {
-        return Err(refused(arguments, &done));
-    }
-    Ok(done.stdout.trim_ascii_end().to_vec())
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(folder).args(arguments).env("LC_ALL", "C").stdin(Stdio::null());
-    // A terminal's Ctrl-C is for us: a checkout is not left half done.
-    git.process_group(0);
-    git.output().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::Usage {
-            message: "there is no git".to_owned(),
-            help: "install git, or name ready kernels in order".to_owned(),
-        },
-        _ => Failure::System { doing: "starting git", error },
-    })
-}
-
 /// That there is no work tree here, and what to do next.
 fn no_tree(done: &Output) -> Failure {
     let here = std::env::current_dir().unwrap_or_else(|_| ".".into());
@@ -203,16 +179,4 @@ fn no_tree(done: &Output) -> Failure {
     let help = "go to the kernel's git tree (cd), and give the same command there; or name ready \
                 kernels in order: pathmeter bisect OLD MIDDLE NEW --path PATH";
     Failure::Usage { message, help: help.to_owned() }
-}
-
-/// What git says, in a line.
-fn refused(arguments: &[&str], done: &Output) -> Failure {
-    let said = String::from_utf8_lossy(&done.stderr);
-    let said: Vec<String> =
-        said.lines().take(3).map(|line| line.trim().escape_debug().to_string()).collect();
-    let words = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-    Failure::Usage {
-        message: format!("git {words}: {}", said.join(" ")),
-        help: "docs/guide/bisect.md describes what a bisection needs".to_owned(),
-    }
 }

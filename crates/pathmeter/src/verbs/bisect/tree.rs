@@ -7,12 +7,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::build::{Built, build};
 use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
 use super::state::State;
 use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told, unfound};
+use crate::build_command::{Built, build};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -256,10 +256,10 @@ impl Bisection<'_> {
         }
         let log = self.state.log();
         let limit = Duration::from_secs(self.args.build_timeout);
-        Ok(match build(&self.args.command, &self.git.top, &log, limit)? {
+        Ok(match build(&self.args.command, (&self.git.top, &[]), &log, limit)? {
             Built::Done if image.is_file() => Ok(self.state.keep_kernel(commit, &image)?),
             Built::Done => Err(format!("the build left no {}", self.args.image.display())),
-            Built::Failed(why) => Err(format!("{why}; its output is in {}", log.display())),
+            failed => Err(format!("{}; its output is in {}", failed.told(limit), log.display())),
         })
     }
 

@@ -9,6 +9,7 @@ use pathmeter_plan::{
 };
 
 use super::bench::{Bench, Options, Program};
+use super::commits::Commits;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
 use crate::cli::DraftArgs;
@@ -70,7 +71,11 @@ fn about(plan: &Plan) -> String {
     format!("{cells} of {kernels}{programs}")
 }
 
-fn read(path: &Path) -> Result<Wanted, Failure> {
+/// Reads a file of wishes.
+///
+/// # Errors
+/// There is none, or something in it is wrong.
+pub(super) fn read(path: &Path) -> Result<Wanted, Failure> {
     use std::io::Read as _;
     let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
     let mut text = String::new();
@@ -114,7 +119,7 @@ impl Draft<'_> {
     fn plan(&self, wanted: &Wanted) -> Result<Plan, Failure> {
         let cpus = self.cpus(wanted)?;
         let conditions = self.conditions(wanted)?;
-        let images = self.images(&wanted.subjects)?;
+        let images = self.images(wanted)?;
         let programs = self.programs(&wanted.programs)?;
         let usual = self.bench.session(cpus[0].as_deref())?;
         let guest = self.bench.guest(None)?;
@@ -151,7 +156,7 @@ impl Draft<'_> {
     fn cpus(&self, wanted: &Wanted) -> Result<Vec<Option<String>>, Failure> {
         let check = |cpu: &Placed| {
             let session = self.bench.session(Some(&cpu.text));
-            session.map_err(|failure| self.in_line(cpu, failure))?;
+            session.map_err(|failure| self.in_line(cpu.line, failure))?;
             Ok(Some(cpu.text.clone()))
         };
         let named: Vec<_> = wanted.cpus.iter().map(check).collect::<Result<_, Failure>>()?;
@@ -164,7 +169,7 @@ impl Draft<'_> {
             let words: Vec<&str> = under.text.split_whitespace().collect();
             let text = words.join(" ");
             let guest = self.bench.condition(&text);
-            let guest = guest.map_err(|failure| self.in_line(under, failure))?;
+            let guest = guest.map_err(|failure| self.in_line(under.line, failure))?;
             let condition = guest.under();
             if condition.is_some_and(|it| it.cpu.is_some()) {
                 let (what, help) = ("cpu: in a condition", "name CPUs in `cpus`");
@@ -178,20 +183,26 @@ impl Draft<'_> {
     }
 
     /// What is wrong with something in the file, with its line.
-    fn in_line(&self, placed: &Placed, failure: Failure) -> Failure {
+    fn in_line(&self, line: usize, failure: Failure) -> Failure {
         match failure {
-            Failure::Usage { message, help } => {
-                refused(self.named, Some(placed.line), &message, &help)
-            }
+            Failure::Usage { message, help } => refused(self.named, Some(line), &message, &help),
             other => other,
         }
     }
 
     /// The kernels, each once: a file that lies in several places is one.
-    fn images(&self, subjects: &[Placed]) -> Result<Vec<(Image, PlanImage)>, Failure> {
+    fn images(&self, wanted: &Wanted) -> Result<Vec<(Image, PlanImage)>, Failure> {
         let mut names: Vec<PathBuf> = Vec::new();
-        for subject in subjects {
+        for subject in &wanted.subjects {
             names.extend(self.files(subject)?);
+        }
+        for (line, commits) in &wanted.commits {
+            let commits = Commits::of(commits).and_then(|it| it.built(self.named, self.screen));
+            names.extend(commits.map_err(|failure| self.in_line(*line, failure))?);
+        }
+        if names.is_empty() {
+            let help = "correct the build command, and remove what it printed";
+            return Err(refused(self.named, None, "no commit could be built", help));
         }
         names.sort();
         names.dedup();

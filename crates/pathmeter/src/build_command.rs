@@ -29,19 +29,32 @@ const REST: Duration = Duration::from_secs(2);
 
 /// How a build ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Built {
+pub(crate) enum Built {
     Done,
-    /// It did not, for this reason.
+    /// It took longer than it may.
+    Late,
+    /// It ended with this.
     Failed(String),
 }
 
-/// Executes `command` in `folder`; its output goes into `log`.
+impl Built {
+    /// How, in words.
+    pub(crate) fn told(&self, limit: Duration) -> String {
+        match self {
+            Self::Done => "the build ended".to_owned(),
+            Self::Late => format!("the build took longer than {} seconds", limit.as_secs()),
+            Self::Failed(how) => format!("the build ended with {how}"),
+        }
+    }
+}
+
+/// Executes `command` in `folder`, with these variables more; its output goes into `log`.
 ///
 /// # Errors
 /// It can't be started, the log can't be written, or the user interrupted it.
-pub(super) fn build(
+pub(crate) fn build(
     command: &[OsString],
-    folder: &Path,
+    (folder, variables): (&Path, &[(&str, OsString)]),
     log: &Path,
     limit: Duration,
 ) -> Result<Built, Failure> {
@@ -52,7 +65,11 @@ pub(super) fn build(
     let (output, input) = std::io::pipe().map_err(starting)?;
     let both = input.try_clone().map_err(starting)?;
     let mut started = Command::new(program);
-    started.args(arguments).current_dir(folder).stdin(Stdio::null()).process_group(0);
+    started
+        .args(arguments)
+        .current_dir(folder)
+        .envs(variables.iter().map(|(name, value)| (name, value)));
+    started.stdin(Stdio::null()).process_group(0);
     let mut leader = started.stdout(input).stderr(both).spawn().map_err(starting)?;
     // It holds the pipe's other end, which the output would never end with.
     drop(started);
@@ -64,10 +81,8 @@ pub(super) fn build(
     write(log, &kept)?;
     Ok(match ended? {
         Ended::InTime if status.success() => Built::Done,
-        Ended::InTime => Built::Failed(format!("the build ended with {}", how(status))),
-        Ended::Late => {
-            Built::Failed(format!("the build took longer than {} seconds", limit.as_secs()))
-        }
+        Ended::InTime => Built::Failed(how(status)),
+        Ended::Late => Built::Late,
     })
 }
 
@@ -153,7 +168,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", script].map(OsString::from);
         let log = folder.path().join("log");
-        let built = build(&command, folder.path(), &log, Duration::from_secs(seconds)).unwrap();
+        let built =
+            build(&command, (folder.path(), &[]), &log, Duration::from_secs(seconds)).unwrap();
         (built, std::fs::read(log).unwrap())
     }
 
@@ -161,15 +177,15 @@ mod tests {
     fn how_it_ended_and_what_it_wrote_is_kept() {
         assert_eq!(run("echo one; echo two >&2", 60), (Built::Done, b"one\ntwo\n".to_vec()));
         let (built, _) = run("exit 7", 60);
-        assert_eq!(built, Built::Failed("the build ended with exit code 7".into()));
-        assert_eq!(run("kill -9 $$", 60).0, Built::Failed("the build ended with a signal".into()));
+        assert_eq!(built, Built::Failed("exit code 7".into()));
+        assert_eq!(run("kill -9 $$", 60).0, Built::Failed("a signal".into()));
     }
 
     #[test]
     fn a_hanging_build_ends_with_all_that_it_started() {
         let begun = Instant::now();
         let (built, _) = run("sleep 1000 & sleep 1000", 1);
-        assert_eq!(built, Built::Failed("the build took longer than 1 seconds".into()));
+        assert_eq!(built, Built::Late);
         assert!(begun.elapsed() < Duration::from_secs(30));
     }
 
