@@ -181,7 +181,9 @@ function values(  at, it, text, rule, names, names_count, first, now, cell) {
 
 function summary() {
 	if (sentence != "") {
-		printf "From %s to %s: %s\n\n", base, new, sentence
+		sub(/^Nothing/, "nothing", sentence)
+		print_wrapped("From " base " to " new ", " sentence)
+		print ""
 	} else {
 		printf "From %s to %s %d of %d paths cost more and %d less", base, new,
 			more(), all, count["lower"] + count["shorter-tail"]
@@ -190,6 +192,21 @@ function summary() {
 	}
 	print "| path | base | new | difference | | most in |"
 	print "|---|---|---|---|---|---|"
+}
+
+# In lines of at most 100 columns.
+function print_wrapped(text,  words, count, at, row) {
+	count = split(text, words, " ")
+	row = words[1]
+	for (at = 2; at <= count; at++) {
+		if (length(row) + 1 + length(words[at]) > 100) {
+			print row
+			row = words[at]
+		} else {
+			row = row " " words[at]
+		}
+	}
+	print row
 }
 
 # Fills `chosen` with the largest by percent, one of each family of paths.

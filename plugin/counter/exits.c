@@ -43,10 +43,17 @@ static bool is_handler(uint64_t address)
 	return false;
 }
 
+/* Whether all but the last instruction is all of the block: QEMU may have taken that one back. */
+static bool is_cut(const struct block *block, uint64_t executed)
+{
+	return executed + 1 == block->size && may_be_taken_back(block->last);
+}
+
 HOT void learn_handler(const struct block *block, uint64_t executed, uint64_t address)
 {
 	if (executed == 0 || executed >= block->size || is_kernel(block->start) ||
-	    !is_kernel(address) || handler_count == MOST_HANDLERS || is_handler(address))
+	    !is_kernel(address) || handler_count == MOST_HANDLERS || is_handler(address) ||
+	    is_cut(block, executed))
 		return;
 	handlers[handler_count++] = address;
 }
@@ -166,7 +173,8 @@ HOT void leave(uint64_t executed, uint64_t address)
 	repeating = block->ending == REPEAT && executed == block->size && address == last;
 	if (address == end)
 		counts->on++;
-	else if (executed < block->size && !moved) {
+	else if (executed < block->size && !moved &&
+		 (address == last || !is_cut(block, executed))) {
 		counts->undone++;
 		/* One that is executed once more at once did input or output. */
 		faults += address != last;

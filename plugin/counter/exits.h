@@ -15,6 +15,9 @@
  *    interrupt. A handler that does not return within the window leaves the question open, and the
  *    window says how many are.
  *
+ * Before an instruction that goes on in another page a block ends, though that instruction may have
+ * been announced with it (may_be_taken_back()). So to have come as far as that is a block's end.
+ *
  * A repeated string instruction ends its block and is executed once an iteration, and once more to
  * see that nothing is left to do. It is retired when control goes on to the address after it.
  *
