@@ -11,6 +11,7 @@
 #include "common/linkage.h"
 #include "program/cells.h"
 #include "program/classes.h"
+#include "program/places.h"
 #include "program/processes.h"
 #include "program/task.h"
 #include "program/windows.h"
@@ -61,7 +62,7 @@ static void enter_row(const struct row *more)
 /* Whether a program itself causes this work: then it is its process's. */
 static bool is_own_work(enum row_kind kind)
 {
-	return kind < INTERRUPT || kind == NEW_TASK;
+	return kind < INTERRUPT || kind == NEW_TASK || is_own_function(kind);
 }
 
 /* What a task did goes to its row, and to that of its process. */

@@ -14,6 +14,12 @@ enum { MOST_PLACES = 1 << 13 };
 static struct place places[MOST_PLACES];
 static size_t place_count;
 struct place entry_text;
+static bool own_functions[ROW_KIND + 1];
+
+bool is_own_function(unsigned int kind)
+{
+	return kind <= ROW_KIND && own_functions[kind];
+}
 
 bool read_places(int fd)
 {
@@ -35,6 +41,8 @@ bool read_places(int fd)
 		place.kind = kind;
 		place.first = first;
 		place.end = end;
+		if (place.kind == ROW_FUNCTION && place.id & OWN_WORK)
+			own_functions[place.id & ROW_KIND] = true;
 		if (place.kind == ENTRY_TEXT)
 			entry_text = place;
 		else if (place_count == MOST_PLACES)

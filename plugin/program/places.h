@@ -35,6 +35,7 @@ enum place_kind {
  * `r`, the number of a window, the name of the region inside of which it must begin. */
 #define ROW_KIND 0xff		/* in the id of a row's function: the kind of row */
 #define ELSEWHERE 0x100		/* beside it: this is a part that is not where it begins */
+#define OWN_WORK 0x200		/* beside it: a program itself causes this work */
 #define VECTOR 0x10000		/* in an interrupt's id: the rest is its vector */
 
 struct place {
@@ -47,6 +48,9 @@ extern HIDDEN struct place entry_text;
 
 /* Reads the table; false if it is none. */
 bool read_places(int fd);
+
+/* Whether the table says that a program itself causes the work of this kind, which is of functions. */
+bool is_own_function(unsigned int kind);
 
 /* The last place that begins at or before `address`, if that is in it. */
 const struct place *place_at(uint64_t address);

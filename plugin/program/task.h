@@ -13,7 +13,7 @@
 #include "program/classes.h"
 
 /* crates/trace/src/accounts/kind.rs has the same, and more: those of functions are only numbers
- * here. */
+ * here, and the table of places says which are a program's own work. */
 enum row_kind {
 	USER, SYSCALL, SYSCALL_32, PAGE_FAULT, EXCEPTION, INTERRUPT, SOFTIRQ, NEW_TASK,
 	KERNEL_THREAD, AGENT, OTHER_PROCESS,

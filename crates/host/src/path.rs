@@ -1,6 +1,6 @@
 //! The paths of a live host: those of guests that it can execute, then its own.
 
-use pathmeter_catalogue::{HOST, Kind, Suite};
+use pathmeter_catalogue::{HOST, Kind, Suite, left_out};
 
 /// A path.
 #[derive(Debug, Clone, Copy)]
@@ -17,10 +17,6 @@ pub struct HostPath {
     pub(crate) left_out: Option<&'static str>,
 }
 
-const POINTS: &str = "only QEMU's counter sees the points of the kernel that it lasts between";
-const LAB: &str = "only the lab kernel can execute it";
-const PORTS: &str = "it reads I/O ports that may belong to a device";
-const COMPAT: &str = "its stamps are in a 32-bit program of its own, which has no batches";
 const ITS_OWN: &str = "it is insn.popf-ac here, in batches";
 
 /// All of them, in the order in which they are shown.
@@ -33,7 +29,7 @@ pub fn host_paths() -> Vec<HostPath> {
         about: path.about,
         index,
         repeats: 1,
-        left_out: left_out(path.name, path.kind),
+        left_out: (path.name == "flags.popf-ac").then_some(ITS_OWN).or_else(|| left_out(path)),
     });
     let first = Suite::Exact.paths().len();
     let own = HOST.iter().enumerate().map(|(index, path)| HostPath {
@@ -44,22 +40,6 @@ pub fn host_paths() -> Vec<HostPath> {
         left_out: None,
     });
     of_guests.chain(own).collect()
-}
-
-/// The probes were written for a guest that is thrown away. Each was read for what it changes
-/// outside its process: those that stay keep to the process, and to the namespaces that it has.
-fn left_out(name: &str, kind: Kind) -> Option<&'static str> {
-    match (name, kind) {
-        ("switch.yield+ioport-0xffff" | "switch.yield+ioport-both", _) => Some(PORTS),
-        ("ioctl.compat-entry", _) => Some(COMPAT),
-        ("flags.popf-ac", _) => Some(ITS_OWN),
-        (_, Kind::Wait(_)) if !name.ends_with("+hlt") && !name.starts_with("softirq.again") => {
-            Some(POINTS)
-        }
-        (_, Kind::Wait(_) | Kind::TwoCpus(_) | Kind::Batches(_) | Kind::Check) => Some(LAB),
-        (_, Kind::Windows(_)) if name.starts_with("switch.iopl") => Some(LAB),
-        (_, Kind::Windows(_)) => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! One pass: all paths once, each in a child, with the counter in one set of modes.
 
-use pathmeter_catalogue::{Path, Suite};
+use pathmeter_catalogue::{Path, Suite, left_out};
 use pathmeter_probes::{
     Probe, clock,
     sys::{self, flag},
@@ -11,7 +11,6 @@ use crate::{
     event::{Event, Modes},
     execution::Execution,
     ground::{self, Refused},
-    left_out,
     line::{Line, Reason},
     shared::SharedReport,
 };
@@ -42,7 +41,7 @@ pub(crate) fn pass(modes: &[u8], cpu: &[u8]) -> Result<(), Refused> {
     let mut shared = SharedReport::new(None, 0).map_err(|_| Refused { step: "mmap", error: 0 })?;
     let suite = Suite::Exact;
     for (index, (path, probe)) in suite.paths().iter().zip(suite.probes()).enumerate() {
-        match left_out::reason(path) {
+        match left_out(path) {
             Some(reason) => Line::write(format_args!("path {index} left-out {reason}"), []),
             None => execute(&mut shared, event.as_ref(), index, path, *probe),
         }

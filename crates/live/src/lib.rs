@@ -36,7 +36,6 @@ mod given;
 mod ground;
 #[path = "../../agent/src/landlock.rs"]
 mod landlock;
-mod left_out;
 mod line;
 #[cfg(any(test, feature = "batch"))]
 mod partner;

@@ -49,7 +49,7 @@ pub(crate) use self::words::Words;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
 use pathmeter_measure::failure::Failure;
-use pathmeter_report::{AreaSums, Rows};
+use pathmeter_report::{AreaSums, FORMATS, Rows};
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -419,12 +419,10 @@ impl DocumentArgs {
     pub(crate) fn refuse_format(&self) -> Result<(), Failure> {
         let Some(file) = &self.output else { return Ok(()) };
         let named = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        let format = match named {
-            "csv" => "--write csv=",
-            "md" => "--write markdown=",
-            "txt" => "--write text=",
-            "xml" => "--write junit=",
-            "html" | "svg" => "pathmeter report SUBJECT… -o ",
+        let format = FORMATS.iter().find(|format| format.ending == Some(named));
+        let format = match (format, named) {
+            (Some(format), _) => format!("--write {}=", format.word),
+            (None, "html" | "svg") => "pathmeter report SUBJECT… -o ".to_owned(),
             _ => return Ok(()),
         };
         Err(Failure::Usage {

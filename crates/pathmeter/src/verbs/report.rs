@@ -11,7 +11,7 @@ use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
 };
-use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
+use pathmeter_report::{FORMATS, MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
@@ -63,15 +63,15 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// Ends of names that promise what a report is not.
-const OTHERS: [&str; 14] = [
-    "csv", "docx", "gif", "jpeg", "jpg", "json", "md", "odt", "pdf", "png", "ps", "txt", "webp",
-    "xml",
-];
+const OTHERS: [&str; 10] =
+    ["docx", "gif", "jpeg", "jpg", "json", "odt", "pdf", "png", "ps", "webp"];
 
 /// Refuses a name that promises another format.
 fn refuse_format(file: &Path) -> Result<(), Failure> {
     let end = file.extension().map(|end| end.to_string_lossy().to_lowercase());
-    let Some(end) = end.filter(|end| OTHERS.contains(&&**end)) else { return Ok(()) };
+    let is_format = |end: &str| FORMATS.iter().any(|format| format.ending == Some(end));
+    let is_other = |end: &str| OTHERS.contains(&end) || is_format(end);
+    let Some(end) = end.filter(|end| is_other(end)) else { return Ok(()) };
     Err(Failure::Usage {
         message: format!("{}: a report can't be {}", file.display(), end.to_uppercase()),
         help: "name FILE.html for the page, or FILE.svg for the heat map as a picture; `pathmeter \

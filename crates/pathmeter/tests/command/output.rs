@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use pathmeter_report::FORMATS;
+
 use crate::results::{base, large, more_expensive};
 use crate::scene::Scene;
 
@@ -187,8 +189,7 @@ fn fill(pipe: &mut std::io::PipeWriter) {
 #[test]
 fn a_format_on_standard_output_is_as_in_a_file() {
     let scene = Scene::with(&base(), &more_expensive());
-    let formats = ["text", "markdown", "junit", "ktap", "csv", "openmetrics", "bencher"];
-    for format in formats {
+    for format in FORMATS.iter().map(|format| format.word) {
         let file = format!("{format}=made");
         let words = ["compare", "base.json", "new.json", "--format", format, "--write", &file];
         let ran = scene.run(&words);

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use pathmeter_model::{clean, is_obeyed};
+use pathmeter_report::FORMATS;
 use serde_json::{Value, json};
 
 use crate::results::{base, leaking};
@@ -148,8 +149,7 @@ const INPUTS: [Input; 46] = [
     }),
     ("a result's texts, for CI", |scene, text| {
         named(scene, text);
-        let formats = ["markdown", "junit", "ktap", "csv", "openmetrics", "text"];
-        let format = formats[text.len() % formats.len()];
+        let format = FORMATS[text.len() % FORMATS.len()].word;
         words(&["compare", "it.json", "new.json", "--across", "--format", format])
     }),
     ("a path's name asked for", |_, text| {

@@ -109,7 +109,7 @@ impl RowKind {
 
 /// In the order of their numbers in `plugin/program/task.h`, which has no names for the kinds that
 /// are executions of functions.
-pub(crate) const KINDS: [RowKind; 12] = [
+pub(crate) const KINDS: &[RowKind] = &[
     RowKind::User,
     RowKind::Syscall,
     RowKind::Syscall32,
@@ -123,3 +123,6 @@ pub(crate) const KINDS: [RowKind; 12] = [
     RowKind::Other,
     RowKind::Region,
 ];
+
+// Every kind has a number, but for the two that are several together.
+const _: () = assert!(KINDS.len() == RowKind::OwnWork as usize);

@@ -320,13 +320,14 @@ fn a_lost_run_is_one_and_takes_its_regions_along() {
 fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let good = || Stream::new().name(b"a");
     let row = [1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0];
+    let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
         (Stream(b"PMPR\x03\0\0\0".to_vec()), 0, "it does not begin as it should"),
         (good().record(13, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
         (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
         (
             good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
@@ -347,7 +348,7 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(4, &[0, 1, 2, 1, 0, 0, 0, 0]), 0, "a region has less than no instruction"),
         (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
-        (good().record(7, &[12, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
+        (good().record(7, &[unknown, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
         (
             good().record(8, &[0, 1, 2, 1, 0, 0, 0, 1, 0]),
@@ -430,6 +431,17 @@ fn rows_have_the_plugins_numbers() {
     let mut others =
         (0..).zip(KINDS).skip_while(|(number, _)| *number <= plugin["REGION_OF_PROGRAM"]);
     assert!(others.all(|(_, kind)| kind.is_of_functions()));
+}
+
+#[test]
+fn the_kinds_are_those_of_the_streams_document() {
+    let document = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/program-format.md");
+    let text = std::fs::read_to_string(document).unwrap();
+    let table = text.split("\n| kind | row | id |\n").nth(1).unwrap();
+    let rows = table.lines().skip(1).take_while(|line| line.starts_with('|'));
+    let numbers: Vec<&str> = rows.filter_map(|row| row.split(' ').nth(1)).collect();
+    let kinds: Vec<String> = (0..KINDS.len()).map(|number| number.to_string()).collect();
+    assert_eq!(numbers, kinds, "docs/reference/program-format.md has a row for each kind");
 }
 
 #[test]

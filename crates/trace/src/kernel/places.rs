@@ -95,9 +95,10 @@ mod letter {
     pub(super) const ENTRY_TEXT: char = 'a';
 }
 
-/// In the id of a row's function: it is a part of it that is not where it begins; the rest is the
-/// kind of row.
+/// In the id of a row's function, beside the kind of row: it is a part of it that is not where it
+/// begins; a program itself causes this work.
 const ELSEWHERE: u64 = 0x100;
+const OWN_WORK: u64 = 0x200;
 
 /// Copies what the architecture keeps of a task, and stores where the copy's stack is: Linux
 /// `arch/x86/kernel/process.c`, in new kernels and in older ones.
@@ -179,7 +180,7 @@ fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, L
         letter::FAULT_ENTRY | letter::TRAP_ENTRY => entry(RowKind::Exception, number),
         letter::INTERRUPT_ENTRY => entry(RowKind::Interrupt, number),
         letter::ROW_FUNCTION => {
-            let kind = usize::try_from(id).ok().and_then(|kind| KINDS.get(kind));
+            let kind = usize::try_from(id & !OWN_WORK).ok().and_then(|kind| KINDS.get(kind));
             kind.map_or_else(Vec::new, |kind| entry(*kind, 0))
         }
         letter::SYSCALL_FUNCTION => vec![(range, Landmark::Function(number))],
@@ -278,8 +279,9 @@ impl Finder<'_> {
     /// The functions whose executions are rows. Every supported kernel has that of softirqs.
     fn row_functions(&mut self) -> Result<(), PlacesError> {
         for (number, kind) in (0..).zip(KINDS) {
-            let found = kind.functions().iter().any(|function| self.row_function(function, number));
-            if kind == RowKind::Softirq && !found {
+            let id = number | if kind.is_own_work() { OWN_WORK } else { 0 };
+            let found = kind.functions().iter().any(|function| self.row_function(function, id));
+            if *kind == RowKind::Softirq && !found {
                 return Err(PlacesError::Missing { what: "__do_softirq" });
             }
         }
@@ -288,7 +290,7 @@ impl Finder<'_> {
 
     /// A function and its parts elsewhere, to whose names a compiler may have given a suffix;
     /// whether the kernel has it.
-    fn row_function(&mut self, function: &'static str, kind: u64) -> bool {
+    fn row_function(&mut self, function: &'static str, id: u64) -> bool {
         let parts: Vec<_> = self.code.starting_with(function).collect();
         let is_part = |name: &str| {
             let suffix = &name[function.len()..];
@@ -298,7 +300,8 @@ impl Finder<'_> {
         let parts: Vec<_> = parts.collect();
         let found = parts.iter().any(|(cold, _)| !cold);
         for (cold, address) in parts.into_iter().filter(|_| found) {
-            self.add(address, letter::ROW_FUNCTION, kind | if cold { ELSEWHERE } else { 0 });
+            let elsewhere = if cold { ELSEWHERE } else { 0 };
+            self.add(address, letter::ROW_FUNCTION, id | elsewhere);
         }
         found
     }

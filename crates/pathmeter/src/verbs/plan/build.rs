@@ -197,8 +197,10 @@ impl Site<'_> {
                 Outcome::None(format!("the build left no {}", self.commits.wanted.image), false)
             }
             Built::Late => Outcome::None(Built::Late.told(self.limit), true),
-            failed if has_room(folder) => Outcome::None(failed.told(self.limit), false),
-            failed => Outcome::None(format!("{}: the disk is full", failed.told(self.limit)), true),
+            failed @ Built::Failed(_) => {
+                let full = if has_room(folder) { "" } else { ": the disk is full" };
+                Outcome::None(failed.told(self.limit) + full, !full.is_empty())
+            }
         })
     }
 

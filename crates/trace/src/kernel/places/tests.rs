@@ -203,8 +203,11 @@ fn letters_are_the_plugins() {
         assert_eq!(u64::from(ours), plugin[name], "{name}");
     }
     let header = header("program/places.h");
-    let defined = format!("#define ELSEWHERE {ELSEWHERE:#x}");
-    assert!(header.lines().any(|line| line.trim_end() == defined), "{header}");
+    for (name, bit) in [("ELSEWHERE", ELSEWHERE), ("OWN_WORK", OWN_WORK)] {
+        let defined = format!("#define {name} {bit:#x}");
+        let defines = |line: &str| line.split('\t').next() == Some(&*defined);
+        assert!(header.lines().any(defines), "{header}");
+    }
     assert_eq!(MAX_PLACES as u64, constants("program/places.c")["MOST_PLACES"]);
 }
 
