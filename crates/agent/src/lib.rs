@@ -76,6 +76,8 @@ mod shared;
 mod shown;
 mod spent;
 #[cfg(feature = "init")]
+mod squashfs;
+#[cfg(feature = "init")]
 mod start;
 #[cfg(feature = "init")]
 mod symbols;

@@ -11,9 +11,9 @@ pub enum ConditionError {
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N (or FILE), audit:N, \
          nft:N, \
          netns:veth, netns:bridge, tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, \
-         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, module:NAME, a file \
-         for the program that reads it (nft, audit, tc, ip, bpf, apparmor, selinux: nft:FILE) or \
-         cpu:CPU; several are separated by spaces, and `default` is none"
+         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, disk:squashfs, \
+         module:NAME, a file for the program that reads it (nft, audit, tc, ip, bpf, apparmor, \
+         selinux: nft:FILE) or cpu:CPU; several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -85,7 +85,7 @@ pub enum ConditionError {
     /// It is no file system that is known, or has no size.
     #[error(
         "{0}: a disk is written disk:TYPE:SIZE, as in disk:ext4:64M, the type ext4, xfs or btrfs; \
-         or disk:overlay, which has no size of its own"
+         or disk:overlay or disk:squashfs, which have no size of their own"
     )]
     Disk(String),
     /// It names no function of a file.
