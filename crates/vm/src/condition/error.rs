@@ -78,8 +78,11 @@ pub enum ConditionError {
     /// They are no BPF programs that are known, or too many.
     #[error(
         "{0}: BPF programs are written bpf:TYPE:PLACE, or bpf:TYPE:PLACE=N for 1 to {MAX_PROGRAMS} \
-         of them: raw_tracepoint:EVENT, tracepoint:GROUP:EVENT, kprobe:FUNCTION, fentry:FUNCTION, \
-         fexit:FUNCTION, lsm:HOOK, cgroup_skb:ingress, cgroup_skb:egress, or xdp:lo, which is one"
+         of them: raw_tracepoint:EVENT, tracepoint:GROUP:EVENT, kprobe: or kretprobe:FUNCTION, \
+         fentry:, fexit: or fmod_ret:FUNCTION, lsm:HOOK, cgroup_skb:ingress or egress, \
+         cgroup_sock:create or release, cgroup_sock_addr:bind4, connect4, sendmsg4 or recvmsg4, \
+         cgroup_sockopt:get or set, cgroup_sysctl, cgroup_device, sock_ops, sk_lookup, tcx:ingress \
+         or egress; or xdp:lo, netfilter:input and netfilter:output, each of which is one"
     )]
     Bpf(String),
     /// It is no file system that is known, or has no size.

@@ -140,10 +140,19 @@ fn bpf_programs_are_named_by_type_and_place_and_counted() {
         "bpf:cgroup_skb:both",
         "bpf:xdp:eth0",
         "bpf:xdp:lo=2",
+        "bpf:netfilter:input=2",
+        "bpf:netfilter:forward",
+        "bpf:cgroup_sock",
+        "bpf:cgroup_device:x",
+        "bpf:tcx:lo",
+        "bpf:kretprobe:",
         "bpf:socket",
     ] {
         assert_eq!(parse(text), Err(ConditionError::Bpf(text.to_owned())), "{text}");
     }
+    let of_groups = "bpf:cgroup_sock_addr:connect4=2 bpf:cgroup_device bpf:sk_lookup=38 \
+                     bpf:netfilter:output bpf:tcx:egress=3 bpf:fmod_ret:security_file_open";
+    assert_eq!(parse(of_groups).unwrap().to_string(), of_groups);
     assert!(parse("bpf:fentry:a bpf:fentry:a=2").is_err());
     assert!(parse("bpf:fentry:a bpf:fexit:a bpf:fentry:b kprobe:a").is_ok());
 }
