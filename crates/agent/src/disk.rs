@@ -1,10 +1,12 @@
 //! The file system that a program begins in, as the condition has it: one on the kernel's RAM disk
 //! (Linux `drivers/block/brd.c`), made anew by its own program before each run and mounted at
 //! `/disk`; or an overlay, which is then all of the run's root, as a container's, and whose lower
-//! layer may be a squashfs ([`crate::squashfs`]).
+//! layer may be a squashfs ([`squashfs`]).
 //!
 //! All pages of the RAM disk are taken once, before the first run: no run has to take one. Nothing
 //! of this is counted, but the work of the file system for the program.
+
+mod squashfs;
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},
@@ -15,7 +17,7 @@ use pathmeter_wire::{job::Job, plan};
 use crate::{
     file::{Held, contents, words},
     refusal::{Refusal, not_taken, refused, unknown},
-    squashfs, tool,
+    tool,
     trouble::Trouble,
     unpack,
 };
@@ -32,8 +34,8 @@ const LAYERS: &[u8] = b"lowerdir=below,upperdir=above,workdir=work\0";
 const NO_DISCARD: &[u8] = b"nodiscard\0";
 
 /// The kernel's RAM disk.
-pub(crate) const DEVICE: CStr<'static> = CStr::new(b"/dev/ram0\0");
-pub(crate) const MIB: usize = 1 << 20;
+const DEVICE: CStr<'static> = CStr::new(b"/dev/ram0\0");
+const MIB: usize = 1 << 20;
 /// Beside the disk, for the files' own pages and all else, in MiB.
 const SPARE_MIB: usize = 64;
 
@@ -178,7 +180,7 @@ fn fill(mib: usize) -> Result<(), Refusal> {
 }
 
 /// Whether the guest has so much memory to give away.
-pub(crate) fn has_room(mib: usize) -> Result<(), Refusal> {
+fn has_room(mib: usize) -> Result<(), Refusal> {
     let free = free_mib();
     if free >= mib + SPARE_MIB {
         return Ok(());
@@ -191,7 +193,7 @@ pub(crate) fn has_room(mib: usize) -> Result<(), Refusal> {
 }
 
 /// The RAM disk, opened to be written to.
-pub(crate) fn open(flags: usize) -> Result<usize, Refusal> {
+fn open(flags: usize) -> Result<usize, Refusal> {
     sys::open(DEVICE, flag::O_WRONLY | flags, 0).map_err(|error| match error {
         errno::ENOENT | errno::ENXIO => unknown(
             "this kernel has no RAM disk: the module brd is in its package (CONFIG_BLK_DEV_RAM)",
@@ -230,7 +232,7 @@ fn free_mib() -> usize {
 }
 
 /// Why a file system can't be mounted.
-pub(crate) fn failed(kind: &[u8], error: i32) -> Trouble {
+fn failed(kind: &[u8], error: i32) -> Trouble {
     let kind = core::str::from_utf8(kind).unwrap_or("?").trim_end_matches('\0');
     match error {
         errno::ENODEV => Text::format(format_args!(

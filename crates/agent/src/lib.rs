@@ -76,8 +76,6 @@ mod shared;
 mod shown;
 mod spent;
 #[cfg(feature = "init")]
-mod squashfs;
-#[cfg(feature = "init")]
 mod start;
 #[cfg(feature = "init")]
 mod symbols;

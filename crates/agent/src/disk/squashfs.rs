@@ -18,12 +18,12 @@ use crate::{
 };
 
 /// Its name, as mount(2) takes it.
-pub(crate) const KIND: &[u8] = b"squashfs\0";
+pub(super) const KIND: &[u8] = b"squashfs\0";
 /// What statfs(2) says of it.
 const MAGIC: u64 = 0x7371_7368;
 
 /// Makes it of these files, by the program in this file.
-pub(crate) fn make(program: &[u8], files: &[u8]) -> Result<(), Refusal> {
+pub(super) fn make(program: &[u8], files: &[u8]) -> Result<(), Refusal> {
     // They are there twice while it is made, once compressed.
     disk::has_room(2 * files.len().div_ceil(MIB))?;
     // Without a RAM disk the program would make a file of its name.
@@ -32,7 +32,7 @@ pub(crate) fn make(program: &[u8], files: &[u8]) -> Result<(), Refusal> {
 }
 
 /// Mounts it here, which the kernel must confirm.
-pub(crate) fn mount(place: CStr<'_>) -> Result<(), Trouble> {
+pub(super) fn mount(place: CStr<'_>) -> Result<(), Trouble> {
     const MS_RDONLY: usize = 1;
     let (kind, none) = (CStr::new(KIND), CStr::new(b"\0"));
     sys::mount_with(DEVICE, place, kind, MS_RDONLY, none).map_err(|error| match error {
@@ -49,7 +49,7 @@ pub(crate) fn mount(place: CStr<'_>) -> Result<(), Trouble> {
 
 /// What shows it, once [`mount`] has confirmed it: the line of the overlay, and that this file,
 /// which is nowhere else, is read.
-pub(crate) fn shown(overlay: &str, file: &[u8]) -> Result<Held, Refusal> {
+pub(super) fn shown(overlay: &str, file: &[u8]) -> Result<Held, Refusal> {
     let unread = |error: i32| refused(format_args!("a file in it can't be read (error {error})"));
     let fd = sys::open(CStr::new(file), flag::O_RDONLY, 0).map_err(unread)?;
     let read = sys::read_at(fd, &mut [0; 64], 0);
