@@ -13,7 +13,8 @@ RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl vgabios
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) iproute2:ip nftables:nft cpio:cpio \
 	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git \
-	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs
+	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs \
+	squashfs-tools:mksquashfs
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # The report's page is tried in a browser: 350 MB, which no other test needs.
 PAGE_PACKAGES := $(BUILD_PACKAGES) chromium:chromium

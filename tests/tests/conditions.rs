@@ -259,11 +259,16 @@ fn bpf_programs_are_loaded_translated_and_attached() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
     let under = "bpf:raw_tracepoint:sched_switch bpf:tracepoint:sched:sched_switch=2 \
                  bpf:kprobe:vfs_write=2 bpf:fentry:vfs_write=2 bpf:fexit:vfs_write \
-                 bpf:lsm:file_open bpf:cgroup_skb:ingress=2 bpf:cgroup_skb:egress bpf:xdp:lo";
+                 bpf:lsm:file_open bpf:cgroup_skb:ingress=2 bpf:cgroup_skb:egress bpf:xdp:lo \
+                 bpf:kretprobe:vfs_write bpf:fmod_ret:security_file_open=2 \
+                 bpf:cgroup_sock:create=2 bpf:cgroup_sock:release bpf:cgroup_sock_addr:bind4 \
+                 bpf:cgroup_sock_addr:connect4 bpf:cgroup_sock_addr:sendmsg4 \
+                 bpf:cgroup_sock_addr:recvmsg4 bpf:cgroup_sockopt:get bpf:cgroup_sockopt:set \
+                 bpf:cgroup_sysctl bpf:cgroup_device=2 bpf:sock_ops bpf:sk_lookup=2";
     let only = ["--cpu", "skylake", "--only", "syscall.getppid", "--under", under];
     let result = run(&scene, &[&["measure", &cloud][..], &only].concat());
     let proofs = result["configuration"]["proofs"].as_array().unwrap();
-    assert_eq!(proofs.len(), 9);
+    assert_eq!(proofs.len(), 23);
     for proof in proofs {
         let [setting, state, shown] =
             ["setting", "state", "shown"].map(|field| proof[field].as_str().unwrap());
@@ -297,6 +302,9 @@ fn where_no_bpf_program_can_be_attached_is_named() {
         ("bpf:kprobe:do_int3", "this function can't have a kprobe"),
         ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
         ("bpf:tracepoint:nosuch:event", "this kernel has no such tracepoint"),
+        ("bpf:fmod_ret:vfs_read", "the kernel's verifier: vfs_read() is not modifiable"),
+        ("bpf:tcx:ingress", "this kernel has no tcx (CONFIG_NET_XGRESS, from 6.6)"),
+        ("bpf:netfilter:input", "this kernel has no BPF programs for netfilter ("),
         ("boot:lsm=capability bpf:lsm:file_open", "bpf is not among the security modules"),
     ] {
         let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);

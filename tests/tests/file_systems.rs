@@ -49,6 +49,27 @@ fn a_file_costs_more_on_a_disk_or_an_overlay_than_in_memory() {
 }
 
 #[test]
+fn a_program_reads_its_files_from_a_squashfs_and_writes_above_it() {
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let program = "[ ! -e f ] && echo text > f && cat f && cat /proc/mounts && pwd";
+    let guest = ["--cpu", "skylake", "--memory", "512", "--perturb", "2", "--json", "--explain"];
+    let words = ["--file", "/bin/cat", "--under", "disk:squashfs", "--", "/bin/sh", "-c", program];
+    let result = scene.run(&[&["run", &cloud][..], &guest, &words].concat()).json();
+    let proof = &result["configuration"]["proofs"][0];
+    let shown = proof["shown"].as_str().unwrap();
+    assert_eq!(proof["state"], "proved", "{proof}");
+    assert!(shown.contains("0x73717368 of the lower layer, of which 64 bytes"), "{proof}");
+    let text = output(&result);
+    assert!(text.starts_with("text\noverlay / overlay ") && text.ends_with("/tmp\n"), "{text}");
+    // The program's pages are read, and unpacked, as it touches them.
+    let touched = path(&result, "page fault: execute, page not present");
+    let functions = touched["functions"].as_array().unwrap();
+    for name in ["squashfs_read_data", "zlib_inflate"] {
+        assert!(functions.iter().any(|function| function["function"] == name), "{name}");
+    }
+}
+
+#[test]
 fn a_disk_that_can_not_be_had_is_named() {
     let (scene, cloud, small) = (Scene::warm(), debian("cloud"), built("base"));
     let refused = |kernel: &str, under: &str, why: &str| {
@@ -61,6 +82,7 @@ fn a_disk_that_can_not_be_had_is_named() {
         "disk:ext4:16M",
         "this kernel has no RAM disk: the module brd is in its package",
     );
+    refused(&small, "disk:squashfs", "this kernel has no RAM disk: ");
     let of_paths = ["measure", &cloud, "--under", "disk:overlay"];
     scene.run(&of_paths).assert_unmeasured(&["disk:overlay: only a program of yours can have it"]);
 }

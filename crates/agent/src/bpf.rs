@@ -5,6 +5,7 @@
 //! lives on, holds them all, above its other descriptors, and no other process has them.
 
 mod call;
+mod kinds;
 mod target;
 
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -16,63 +17,9 @@ use crate::path::Path;
 use crate::refusal::{Refusal, refused, unknown};
 use crate::{btf, cgroup, tracing};
 use call::{LOAD, Load, ProgramInfo, bpf};
+use kinds::{LSM, PlaceKind, TYPES, Type};
 use target::Target;
 
-/// A type of programs.
-struct Type {
-    /// What its setting begins with.
-    name: &'static [u8],
-    /// The kernel's numbers of it (`BPF_PROG_TYPE_*`) and of how it is attached (`BPF_*`).
-    program: u32,
-    attachment: u32,
-    /// What a program of it returns so that nothing changes.
-    result: i32,
-    place: PlaceKind,
-    /// What a kernel lacks that does not know it.
-    lack: &'static str,
-}
-
-/// What programs are attached to.
-enum PlaceKind {
-    RawTracepoint,
-    Tracepoint,
-    Kprobe,
-    /// A function, after this prefix, which the program itself names by its number.
-    Function(&'static [u8]),
-    /// The group that all processes are in.
-    Group,
-    /// The loopback device.
-    Loopback,
-}
-
-const EVENTS: &str = "this kernel has no BPF programs for events (CONFIG_BPF_EVENTS)";
-const HOOKS: &str = "this kernel has no BPF programs for security hooks (CONFIG_BPF_LSM)";
-const GROUPS: &str = "this kernel has no BPF programs for control groups (CONFIG_CGROUP_BPF)";
-const PACKETS: &str = "this kernel has no BPF programs for packets";
-const TYPES: [Type; 9] = [
-    of(b"raw_tracepoint:", (17, 0), 0, PlaceKind::RawTracepoint, EVENTS),
-    of(b"tracepoint:", (5, 0), 0, PlaceKind::Tracepoint, EVENTS),
-    of(b"kprobe:", (2, 0), 0, PlaceKind::Kprobe, EVENTS),
-    of(b"fentry:", (26, 24), 0, PlaceKind::Function(b""), EVENTS),
-    of(b"fexit:", (26, 25), 0, PlaceKind::Function(b""), EVENTS),
-    of(b"lsm:", (29, 27), 0, PlaceKind::Function(LSM), HOOKS),
-    of(b"cgroup_skb:ingress", (8, 0), 1, PlaceKind::Group, GROUPS),
-    of(b"cgroup_skb:egress", (8, 1), 1, PlaceKind::Group, GROUPS),
-    of(b"xdp:lo", (6, 37), 2, PlaceKind::Loopback, PACKETS),
-];
-
-const fn of(
-    name: &'static [u8],
-    (program, attachment): (u32, u32),
-    result: i32,
-    place: PlaceKind,
-    lack: &'static str,
-) -> Type {
-    Type { name, program, attachment, result, place, lack }
-}
-
-/// What the names of security hooks have before them, as functions.
-const LSM: &[u8] = b"bpf_lsm_";
 /// Room for what the kernel says of a program of two instructions.
 const MAX_LOG: usize = 4096;
 /// There are too many programs already.
@@ -124,8 +71,9 @@ fn attach_all(kind: &Type, name: &Path, count: u32) -> Result<bool, Refusal> {
         let _ = sys::close(program);
         hold(holder).map_err(not_shown)?;
     }
-    if let (Target::Link(group, _), PlaceKind::Group) = (&place.target, &kind.place) {
-        let _ = sys::close(*group as usize);
+    let is_open = matches!(kind.place, PlaceKind::Group | PlaceKind::Network);
+    if let (Target::Link(descriptor, _), true) = (&place.target, is_open) {
+        let _ = sys::close(*descriptor as usize);
     }
     Ok(translated)
 }
@@ -137,12 +85,12 @@ fn find(kind: &Type, name: &Path) -> Result<Place, Refusal> {
     let target = match kind.place {
         PlaceKind::RawTracepoint => Target::Raw(address),
         PlaceKind::Tracepoint => Target::event(2, tracing::number(name.as_text())?, 0),
-        PlaceKind::Kprobe => {
+        PlaceKind::Kprobe(entry_or_return) => {
             let file = CStr::new(b"/sys/bus/event_source/devices/kprobe/type\0");
             let number = file::number(file).map_err(|_| {
                 unknown("this kernel has no kprobes as events (CONFIG_KPROBE_EVENTS)")
             })?;
-            Target::event(number, 0, address)
+            Target::event(number, entry_or_return, address)
         }
         PlaceKind::Function(prefix) => {
             if prefix == LSM {
@@ -152,12 +100,17 @@ fn find(kind: &Type, name: &Path) -> Result<Place, Refusal> {
             Target::Function
         }
         PlaceKind::Group => Target::Link(cgroup::of_all()? as u32, 0),
-        PlaceKind::Loopback => {
-            /// The first device of all (Linux `LOOPBACK_IFINDEX`), which has no driver for it.
+        PlaceKind::Loopback(flags) => {
+            /// The first device of all (Linux `LOOPBACK_IFINDEX`).
             const LOOPBACK: u32 = 1;
-            const XDP_FLAGS_SKB_MODE: u32 = 2;
-            Target::Link(LOOPBACK, XDP_FLAGS_SKB_MODE)
+            Target::Link(LOOPBACK, flags)
         }
+        PlaceKind::Network => {
+            let file = sys::open(CStr::new(b"/proc/self/ns/net\0"), flag::O_RDONLY, 0);
+            let none = |_| unknown("this kernel has no network namespaces (CONFIG_NET_NS)");
+            Target::Link(file.map_err(none)? as u32, 0)
+        }
+        PlaceKind::Hook(number) => Target::Hook(number),
     };
     Ok(Place { function, target })
 }
@@ -258,15 +211,17 @@ fn not_attached(kind: &Type, before: u32, error: i32) -> Refusal {
         (PlaceKind::RawTracepoint, errno::ENOENT) => {
             unknown("this kernel has no such raw tracepoint")
         }
-        (PlaceKind::Kprobe, errno::ENOENT) => {
+        (PlaceKind::Kprobe(_), errno::ENOENT) => {
             unknown("this kernel has no such function, or it is inlined")
         }
-        (PlaceKind::Kprobe, errno::EINVAL) => {
+        (PlaceKind::Kprobe(_), errno::EINVAL) => {
             refused(format_args!("this function can't have a kprobe"))
         }
-        (PlaceKind::Kprobe, EADDRNOTAVAIL) => {
+        (PlaceKind::Kprobe(_), EADDRNOTAVAIL) => {
             refused(format_args!("the kernel has several functions of this name"))
         }
+        // It knows the type of the program, but not this place for it.
+        (PlaceKind::Loopback(_) | PlaceKind::Network, errno::EINVAL) => unknown(kind.lack),
         (_, E2BIG) => refused(format_args!("the kernel takes only {before} programs there")),
         (_, error) => {
             refused(format_args!("the kernel does not attach the program (error {error})"))
@@ -286,9 +241,9 @@ mod tests {
     #[test]
     fn what_the_verifier_says_last_is_the_reason() {
         let log = b"0: R1=ctx()\nattach_btf_id 7 is not a function\nprocessed 0 insns\n\0\0";
-        let (_, what) = not_loaded(&TYPES[3], errno::EINVAL, log);
+        let (_, what) = not_loaded(&TYPES[4], errno::EINVAL, log);
         assert_eq!(what.as_bytes(), b"the kernel's verifier: attach_btf_id 7 is not a function");
-        let (cause, what) = not_loaded(&TYPES[5], errno::EINVAL, &[0; 8]);
+        let (cause, what) = not_loaded(&TYPES[7], errno::EINVAL, &[0; 8]);
         assert_eq!(cause, UnmetCause::Unknown);
         assert!(what.as_bytes().ends_with(b"(CONFIG_BPF_LSM)"));
     }

@@ -1,9 +1,12 @@
 //! The file system that a program begins in, as the condition has it: one on the kernel's RAM disk
 //! (Linux `drivers/block/brd.c`), made anew by its own program before each run and mounted at
-//! `/disk`; or an overlay, which is then all of the run's root, as a container's.
+//! `/disk`; or an overlay, which is then all of the run's root, as a container's, and whose lower
+//! layer may be a squashfs ([`squashfs`]).
 //!
 //! All pages of the RAM disk are taken once, before the first run: no run has to take one. Nothing
 //! of this is counted, but the work of the file system for the program.
+
+mod squashfs;
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},
@@ -16,17 +19,21 @@ use crate::{
     refusal::{Refusal, not_taken, refused, unknown},
     tool,
     trouble::Trouble,
+    unpack,
 };
 
 /// File systems that a program makes, by the names that mount(2) has.
 const TYPES: [&[u8]; 3] = [b"ext4\0", b"xfs\0", b"btrfs\0"];
 const OVERLAY: &[u8] = b"overlay\0";
-/// What is merged, by its places in the folder that the root is made in.
+/// The lower layer, in the folder that the root is made in.
+const BELOW: &[u8] = b"below\0";
+/// What is merged, by its places there.
 const LAYERS: &[u8] = b"lowerdir=below,upperdir=above,workdir=work\0";
 
 /// Blocks that are given back would be pages that a run has to take again.
 const NO_DISCARD: &[u8] = b"nodiscard\0";
 
+/// The kernel's RAM disk.
 const DEVICE: CStr<'static> = CStr::new(b"/dev/ram0\0");
 const MIB: usize = 1 << 20;
 /// Beside the disk, for the files' own pages and all else, in MiB.
@@ -39,6 +46,8 @@ pub(crate) enum Disk {
     Memory,
     /// In memory, below an overlay of two layers.
     Overlay,
+    /// In a squashfs, below such an overlay.
+    Squashfs,
     /// In memory, and what the program makes in its first folder is on a disk.
     Made {
         /// The type of its file system, as mount(2) takes it.
@@ -49,10 +58,14 @@ pub(crate) enum Disk {
 }
 
 impl Disk {
-    /// What the setting has: an overlay, or the kernel's RAM disk, with all its pages.
-    pub(crate) fn of((kind, how): (&[u8], &[u8])) -> Result<Self, Refusal> {
+    /// What the setting has, for a program with these files: an overlay, a squashfs of the files,
+    /// or the kernel's RAM disk, with all its pages.
+    pub(crate) fn of((kind, how): (&[u8], &[u8]), files: &[u8]) -> Result<Self, Refusal> {
         if OVERLAY.strip_suffix(b"\0") == Some(kind) {
             return Ok(Self::Overlay);
+        }
+        if squashfs::KIND.strip_suffix(b"\0") == Some(kind) {
+            return squashfs::make(how, files).map(|()| Self::Squashfs);
         }
         let known = TYPES.into_iter().find(|known| known.strip_suffix(b"\0") == Some(kind));
         let mut words = words(how);
@@ -67,27 +80,44 @@ impl Disk {
     /// Makes the file system anew.
     pub(crate) fn make(&self) -> Result<(), Refusal> {
         match self {
-            Self::Made { maker, .. } => tool::execute_job(maker),
+            Self::Made { maker, .. } => tool::execute_job(maker, None),
             _ => Ok(()),
         }
     }
 
-    /// In the folder that a root is made in: enters the one that is to be below an overlay.
-    pub(crate) fn begin_below(&self) -> Result<(), Trouble> {
-        if !matches!(self, Self::Overlay) {
+    /// In the folder that a root is made in: enters the one that is to be below an overlay, and has
+    /// the program's files there, or in that folder itself.
+    pub(crate) fn unpack(&self, files: &[u8]) -> Result<(), Trouble> {
+        if self.is_below() {
+            for layer in [BELOW, &b"above\0"[..], b"work\0", b"root\0"] {
+                sys::mkdir(CStr::new(layer), 0o755).map_err(|error| failed(OVERLAY, error))?;
+            }
+            if matches!(self, Self::Squashfs) {
+                squashfs::mount(CStr::new(BELOW))?;
+            }
+            sys::change_folder(CStr::new(BELOW)).map_err(|error| failed(OVERLAY, error))?;
+        }
+        if matches!(self, Self::Squashfs) {
             return Ok(());
         }
-        for layer in [&b"below\0"[..], b"above\0", b"work\0", b"root\0"] {
-            sys::mkdir(CStr::new(layer), 0o755).map_err(|error| failed(OVERLAY, error))?;
-        }
-        sys::change_folder(CStr::new(b"below\0")).map(drop).map_err(|error| failed(OVERLAY, error))
+        unpack::files(files).map_err(|error| {
+            Text::format(format_args!(
+                "the program's files can't be unpacked (error {error}): give the guest more \
+                 --memory"
+            ))
+        })
+    }
+
+    /// Whether an overlay is above the files.
+    fn is_below(&self) -> bool {
+        matches!(self, Self::Overlay | Self::Squashfs)
     }
 
     /// In the folder that has the program's files: mounts what there is.
     pub(crate) fn mount(&self) -> Result<(), Trouble> {
         let (kind, mounted) = match self {
             Self::Memory => return Ok(()),
-            Self::Overlay => (OVERLAY, overlay()),
+            Self::Overlay | Self::Squashfs => (OVERLAY, overlay()),
             Self::Made { kind, .. } => {
                 let place = CStr::new(b"disk\0");
                 let _ = sys::mkdir(place, 0o755);
@@ -105,11 +135,12 @@ impl Disk {
         })
     }
 
-    /// What the kernel says is mounted, in a root that was entered.
-    pub(crate) fn shown(&self) -> Result<Held, Refusal> {
+    /// What the kernel says is mounted, in a root that was entered; below an overlay, what of this
+    /// file can be read.
+    pub(crate) fn shown(&self, file: &[u8]) -> Result<Held, Refusal> {
         let (place, kind) = match self {
             Self::Memory => (&b""[..], &b""[..]),
-            Self::Overlay => (&b"/"[..], OVERLAY),
+            Self::Overlay | Self::Squashfs => (&b"/"[..], OVERLAY),
             Self::Made { kind, .. } => (&b"/disk"[..], *kind),
         };
         let kind = kind.strip_suffix(b"\0").unwrap_or(kind);
@@ -122,6 +153,9 @@ impl Disk {
         let line = text[..length].split(|byte| *byte == b'\n').find(is_it);
         let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
         let line = line.ok_or_else(|| refused(format_args!("{} is not mounted", text(kind))))?;
+        if matches!(self, Self::Squashfs) {
+            return squashfs::shown(text(line), file);
+        }
         Ok(Held::told(format_args!("/proc/mounts has {}", text(line))))
     }
 }
@@ -138,23 +172,34 @@ fn overlay() -> sys::Ret {
 /// Takes all pages of the RAM disk, past the kernel's cache of it.
 fn fill(mib: usize) -> Result<(), Refusal> {
     const O_DIRECT: usize = 0o40_000;
+    has_room(mib)?;
+    let device = open(O_DIRECT)?;
+    let filled = fill_device(device, mib);
+    let _ = sys::close(device);
+    filled
+}
+
+/// Whether the guest has so much memory to give away.
+fn has_room(mib: usize) -> Result<(), Refusal> {
     let free = free_mib();
-    if free < mib + SPARE_MIB {
-        return Err(refused(format_args!(
-            "it takes {mib} MiB of the guest's memory, of which {free} are free: give it {} more \
-             by --memory",
-            mib + SPARE_MIB - free
-        )));
+    if free >= mib + SPARE_MIB {
+        return Ok(());
     }
-    let device = sys::open(DEVICE, flag::O_WRONLY | O_DIRECT, 0).map_err(|error| match error {
+    Err(refused(format_args!(
+        "it takes {mib} MiB of the guest's memory, of which {free} are free: give it {} more by \
+         --memory",
+        mib + SPARE_MIB - free
+    )))
+}
+
+/// The RAM disk, opened to be written to.
+fn open(flags: usize) -> Result<usize, Refusal> {
+    sys::open(DEVICE, flag::O_WRONLY | flags, 0).map_err(|error| match error {
         errno::ENOENT | errno::ENXIO => unknown(
             "this kernel has no RAM disk: the module brd is in its package (CONFIG_BLK_DEV_RAM)",
         ),
         error => refused(format_args!("/dev/ram0 can't be opened (error {error})")),
-    })?;
-    let filled = fill_device(device, mib);
-    let _ = sys::close(device);
-    filled
+    })
 }
 
 fn fill_device(device: usize, mib: usize) -> Result<(), Refusal> {
@@ -186,6 +231,7 @@ fn free_mib() -> usize {
     kib as usize / 1024
 }
 
+/// Why a file system can't be mounted.
 fn failed(kind: &[u8], error: i32) -> Trouble {
     let kind = core::str::from_utf8(kind).unwrap_or("?").trim_end_matches('\0');
     match error {

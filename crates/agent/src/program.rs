@@ -45,8 +45,8 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
     let of_run = |setting: Setting<'_>| match setting.kind {
         SettingKind::Disk => {
-            disk = Disk::of((setting.name, setting.value))?;
-            Roots::tried(job.archive, disk)
+            disk = Disk::of((setting.name, setting.value), job.archive)?;
+            Roots::tried(&job, disk)
         }
         _ => probes.add((setting.name, setting.value), job.archive),
     };

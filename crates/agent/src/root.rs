@@ -12,7 +12,7 @@ use pathmeter_probes::{
     sys::{self, CStr, flag},
     text::Text,
 };
-use pathmeter_wire::{archive::Records, message::UnmetCause};
+use pathmeter_wire::{archive::Records, job::Job, message::UnmetCause};
 
 use crate::{
     devices,
@@ -21,7 +21,6 @@ use crate::{
     guest,
     refusal::Refusal,
     trouble::Trouble,
-    unpack,
 };
 
 /// Where a run's root is mounted, before it takes the place of the agent's.
@@ -87,12 +86,12 @@ impl Roots {
         Ok(Self { archive, disk, own, settings: SETTINGS.map(setting) })
     }
 
-    /// What a root with this disk shows of it.
-    pub(crate) fn tried(archive: &'static [u8], disk: Disk) -> Result<Held, Refusal> {
+    /// What a root of this program, with this disk, shows of it.
+    pub(crate) fn tried(job: &Job<'static>, disk: Disk) -> Result<Held, Refusal> {
         let trouble = |text: Trouble| (UnmetCause::Refused, text);
-        let roots = Self::new(archive, disk).map_err(trouble)?;
+        let roots = Self::new(job.archive, disk).map_err(trouble)?;
         roots.enter().map_err(trouble)?;
-        let shown = disk.shown();
+        let shown = disk.shown(job.executable);
         roots.leave().map_err(trouble)?;
         roots.forget();
         shown
@@ -111,13 +110,7 @@ impl Roots {
         sys::change_folder(CStr::new(PLACE)).map_err(|error| failed("folder", error))?;
         sys::change_mode(HERE, 0o755).map_err(|error| failed("mode", error))?;
         let _ = sys::mask(NO_MASK);
-        self.disk.begin_below()?;
-        unpack::files(self.archive).map_err(|error| {
-            Text::format(format_args!(
-                "the program's files can't be unpacked (error {error}): give the guest more \
-                 --memory"
-            ))
-        })?;
+        self.disk.unpack(self.archive)?;
         self.disk.mount()?;
         devices::copy();
         show_far()?;

@@ -22,6 +22,8 @@ use crate::{
 
 /// Where its root is, and where that has the kernel's file systems.
 const PLACE: &[u8] = b"/tool\0";
+/// Where that has the files of the user's program, if it is given them.
+const FILES: CStr<'static> = CStr::new(b"files\0");
 const OWN: [(&[u8], &[u8]); 2] = [(b"proc\0", b"proc\0"), (b"devtmpfs\0", b"dev\0")];
 const SHARED: &[u8] = b"/sys\0";
 /// File systems in there by which programs of this kind talk to the kernel; what is kept in them
@@ -43,7 +45,7 @@ const HIGH: usize = 16;
 /// Executes the program in this file; what shows that it did as it was told.
 pub(crate) fn execute(file: &[u8]) -> Result<Held, Refusal> {
     let job = read(file)?;
-    execute_job(&job)?;
+    execute_job(&job, None)?;
     Ok(Held::told(format_args!("{} took it", name(&job))))
 }
 
@@ -62,10 +64,11 @@ pub(crate) fn read(file: &[u8]) -> Result<Job<'static>, Refusal> {
     Ok(job)
 }
 
-/// Executes the program in a root of its own, which is gone then.
+/// Executes the program in a root of its own, which is gone then; these files of another program
+/// are below `/files` there.
 #[inline(never)]
-pub(crate) fn execute_job(job: &Job<'_>) -> Result<(), Refusal> {
-    make_root(job).map_err(|error| {
+pub(crate) fn execute_job(job: &Job<'_>, files: Option<&[u8]>) -> Result<(), Refusal> {
+    make_root(job, files).map_err(|error| {
         refused(format_args!("there is no room for its program (error {error}): more --memory"))
     })?;
     let ended = execute_here(job);
@@ -75,12 +78,18 @@ pub(crate) fn execute_job(job: &Job<'_>) -> Result<(), Refusal> {
 }
 
 /// Makes the root, and has this process in it.
-fn make_root(job: &Job<'_>) -> Result<(), i32> {
+fn make_root(job: &Job<'_>, files: Option<&[u8]>) -> Result<(), i32> {
     let (place, kind) = (CStr::new(PLACE), CStr::new(b"tmpfs\0"));
     let _ = sys::mkdir(place, 0o755);
     sys::mount(kind, place, kind)?;
     sys::change_folder(place)?;
     unpack::files(job.archive)?;
+    if let Some(files) = files {
+        sys::mkdir(FILES, 0o755)?;
+        sys::change_folder(FILES)?;
+        unpack::files(files)?;
+        sys::change_folder(CStr::new(b"..\0"))?;
+    }
     // A program that does not need one must not fail for what a kernel lacks.
     for (kind, place) in OWN {
         let _ = sys::mkdir(CStr::new(place), 0o755);

@@ -19,7 +19,7 @@ struct Maker {
     command: &'static [&'static str],
     /// Its variables.
     environment: &'static [(&'static str, &'static str)],
-    /// What it reads, if this machine has it.
+    /// What it reads beside, if this machine has it.
     settings: Option<&'static str>,
     /// Modules of the kernel's, without which there is no such disk.
     modules: &'static [&'static str],
@@ -29,7 +29,27 @@ struct Maker {
 
 const LATER: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
 
-const MAKERS: [Maker; 3] = [
+/// The image has the program's files as the guest has them otherwise, and the same bytes each time:
+/// all times are that of the agent's files (`unpack.rs` there).
+const SQUASHFS: &[&str] = &[
+    "mksquashfs",
+    "/files",
+    "/dev/ram0",
+    "-noappend",
+    "-no-progress",
+    "-quiet",
+    "-no-xattrs",
+    "-processors",
+    "1",
+    "-mem",
+    "32M",
+    "-mkfs-time",
+    "1577836800",
+    "-all-time",
+    "1577836800",
+];
+
+const MAKERS: [Maker; 4] = [
     Maker {
         kind: "ext4",
         command: &["mkfs.ext4", "-q", "-F", "-E", LATER, "/dev/ram0"],
@@ -55,6 +75,14 @@ const MAKERS: [Maker; 3] = [
         settings: None,
         modules: &["brd", "btrfs"],
         package: "btrfs-progs",
+    },
+    Maker {
+        kind: "squashfs",
+        command: SQUASHFS,
+        environment: &[],
+        settings: None,
+        modules: &["brd", "squashfs", "overlay"],
+        package: "squashfs-tools",
     },
 ];
 

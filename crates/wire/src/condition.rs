@@ -15,7 +15,7 @@
 //! they are loaded: `load`, the path, and the module's parameters, or `?` if it may refuse. A
 //! program that sets something is a file as [`crate::job`] describes it: `tool` and its path. Of a
 //! disk there are the type of its file system and, unless it is an overlay, its size in MiB, a
-//! space, and the path of the program that makes the file system.
+//! space, and the path of the program that makes the file system; of a squashfs the path alone.
 //!
 //! A boot word has no value of its own: the kernel was given it already, and the agent finds out
 //! whether it knew it. By what each measured process restrains itself is in the file `/filter`:

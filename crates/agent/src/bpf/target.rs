@@ -12,8 +12,10 @@ pub(super) enum Target {
     Raw(u64),
     /// An event, by its `struct perf_event_attr`.
     Event([u64; 9]),
-    /// A group, by its descriptor, or a device, by its number, with flags.
+    /// A group or a network namespace, by its descriptor, or a device, by its number, with flags.
     Link(u32, u32),
+    /// A hook of netfilter's for IPv4.
+    Hook(u32),
 }
 
 impl Target {
@@ -31,6 +33,13 @@ impl Target {
             Self::Raw(name) => open(*name, descriptor),
             Self::Link(target, flags) => {
                 let mut attr = [descriptor, *target, attachment, *flags];
+                // SAFETY: takes no pointer.
+                unsafe { bpf(LINK_CREATE, &mut attr) }
+            }
+            Self::Hook(number) => {
+                const NFPROTO_IPV4: u32 = 2;
+                let priority = 0;
+                let mut attr = [descriptor, 0, attachment, 0, NFPROTO_IPV4, *number, priority, 0];
                 // SAFETY: takes no pointer.
                 unsafe { bpf(LINK_CREATE, &mut attr) }
             }
@@ -52,7 +61,7 @@ impl Target {
 
     /// The number of the program that the kernel shows to be attached by this descriptor.
     pub(super) fn attached(&self, holder: usize) -> Result<u32, i32> {
-        if matches!(self, Self::Function | Self::Link(..)) {
+        if matches!(self, Self::Function | Self::Link(..) | Self::Hook(_)) {
             return LinkInfo::of(holder).map(|link| link.program);
         }
         let mut query =

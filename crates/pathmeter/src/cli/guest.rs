@@ -66,7 +66,7 @@ pub(crate) struct GuestArgs {
     /// tracepoint:GROUP:EVENT, kprobe:FUNCTION or ftrace:FUNCTION for what is traced,
     /// bpf:TYPE:PLACE for a BPF program that does nothing,
     /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
-    /// disk:btrfs:SIZE and disk:overlay for the file system that this program begins in,
+    /// disk:btrfs:SIZE, disk:overlay or disk:squashfs for the file system that it begins in,
     /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE
     /// and selinux:FILE for what their programs set. What this kernel does not know is an error.
     /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's

@@ -408,8 +408,12 @@ impl<R: Read> Reader<R> {
         let (kind, id) = self.row_key()?;
         let (address, times) = (self.number()?, self.number()?);
         let (steps, surplus) = (self.number()?, self.number()?);
-        let instructions =
-            steps.checked_sub(surplus).ok_or("a cell has less than no instruction")?;
+        // A string instruction that faults when it is begun goes on in a block that begins with
+        // it: there its surplus is one too many, and here one too few, so that it may be below 0.
+        let instructions = steps.wrapping_sub(surplus);
+        if i64::try_from(instructions).is_err() {
+            return Err("a cell has less than no instruction");
+        }
         if self.cells.len() == MAX_CELLS {
             return Err("a run has too many cells");
         }

@@ -234,6 +234,9 @@ fn cells_are_read_back() {
     let run = Stream::new().record(7, &[11, 2, address, 4, 30, 3]).rows(0, &[]).run();
     let kind = RowKind::Region;
     assert_eq!(run.cells, [AccountCell { kind, id: 2, address, times: 4, instructions: 27 }]);
+    let begun_four_times = [11, 2, address, 4, 6, 2_u64.wrapping_neg()];
+    let run = Stream::new().record(7, &begun_four_times).rows(0, &[]).run();
+    assert_eq!(run.cells[0].instructions, 8, "two of four faulted and went on elsewhere");
 }
 
 /// A row of own work as a process has it.

@@ -7,6 +7,8 @@ use crate::condition::tool::{Sources, Tool};
 
 /// Largest RAM disk, in MiB.
 const MAX_MIB: u32 = 16 << 10;
+/// The read-only file system that has the program's files.
+const SQUASHFS: &str = "squashfs";
 /// The module that has RAM disks, and what begins its parameters on the command line.
 const MODULE: &str = "brd";
 
@@ -15,6 +17,8 @@ const MODULE: &str = "brd";
 pub enum Disk {
     /// All of its root is an overlay of its files and a folder, both in memory.
     Overlay,
+    /// The same, with its files in a squashfs on the kernel's RAM disk, which this program makes.
+    Squashfs(Tool),
     /// It begins in one on the kernel's RAM disk.
     Made {
         /// The disk's size, in MiB.
@@ -25,11 +29,14 @@ pub enum Disk {
 }
 
 impl Disk {
-    /// Reads `overlay`, or a file system and its size, such as `ext4:64M`.
+    /// Reads `overlay`, `squashfs`, or a file system and its size, such as `ext4:64M`.
     pub(super) fn parse(text: &str, sources: &impl Sources) -> Result<Self, ConditionError> {
         let wrong = || ConditionError::Disk(format!("disk:{text}"));
         if text == "overlay" {
             return Ok(Self::Overlay);
+        }
+        if text == SQUASHFS {
+            return sources.maker(text).ok_or_else(wrong)?.map(Self::Squashfs);
         }
         let (kind, size) = text.split_once(':').ok_or_else(wrong)?;
         let mib = size.strip_suffix('M').map(|number| (number, 1));
@@ -38,7 +45,7 @@ impl Disk {
         let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
         let mib = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
         let mib = mib.filter(|mib| is_number && (1..=MAX_MIB).contains(mib)).ok_or_else(wrong)?;
-        let maker = sources.maker(kind).ok_or_else(wrong)?;
+        let maker = sources.maker(kind).filter(|_| kind != SQUASHFS).ok_or_else(wrong)?;
         Ok(Self::Made { mib, maker: maker? })
     }
 
@@ -46,7 +53,7 @@ impl Disk {
     pub(super) fn kind(&self) -> &str {
         match self {
             Self::Overlay => "overlay",
-            Self::Made { maker, .. } => &maker.name,
+            Self::Squashfs(maker) | Self::Made { maker, .. } => &maker.name,
         }
     }
 
@@ -54,6 +61,7 @@ impl Disk {
     pub(super) fn as_read(&self) -> String {
         match self {
             Self::Overlay => String::new(),
+            Self::Squashfs(maker) => format!("/{}", maker.file()),
             Self::Made { mib, maker } => format!("{mib} /{}", maker.file()),
         }
     }
@@ -61,14 +69,14 @@ impl Disk {
     pub(super) fn modules(&self) -> &[&'static str] {
         match self {
             Self::Overlay => &["overlay"],
-            Self::Made { maker, .. } => maker.modules,
+            Self::Squashfs(maker) | Self::Made { maker, .. } => maker.modules,
         }
     }
 
     pub(super) fn maker(&self) -> Option<&Tool> {
         match self {
             Self::Overlay => None,
-            Self::Made { maker, .. } => Some(maker),
+            Self::Squashfs(maker) | Self::Made { maker, .. } => Some(maker),
         }
     }
 
@@ -83,12 +91,13 @@ impl Disk {
     }
 
     fn sizes(&self) -> Option<[String; 2]> {
-        match self {
-            Self::Overlay => None,
-            Self::Made { mib, .. } => {
-                Some(["rd_nr=1".to_owned(), format!("rd_size={}", mib * 1024)])
-            }
-        }
+        let mib = match self {
+            Self::Overlay => return None,
+            // It takes pages of memory only as they are written.
+            Self::Squashfs(_) => MAX_MIB,
+            Self::Made { mib, .. } => *mib,
+        };
+        Some(["rd_nr=1".to_owned(), format!("rd_size={}", mib * 1024)])
     }
 }
 
@@ -96,6 +105,7 @@ impl fmt::Display for Disk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Overlay => f.write_str("overlay"),
+            Self::Squashfs(maker) => f.write_str(&maker.name),
             Self::Made { mib, maker } => write!(f, "{}:{mib}M", maker.name),
         }
     }

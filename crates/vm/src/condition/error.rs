@@ -11,9 +11,9 @@ pub enum ConditionError {
          cgroup:depth=N, seccomp:FILE (or docker, podman, N), landlock:N (or FILE), audit:N, \
          nft:N, \
          netns:veth, netns:bridge, tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION, \
-         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, module:NAME, a file \
-         for the program that reads it (nft, audit, tc, ip, bpf, apparmor, selinux: nft:FILE) or \
-         cpu:CPU; several are separated by spaces, and `default` is none"
+         bpf:TYPE:PLACE, uprobe:FILE:FUNCTION, disk:TYPE:SIZE, disk:overlay, disk:squashfs, \
+         module:NAME, a file for the program that reads it (nft, audit, tc, ip, bpf, apparmor, \
+         selinux: nft:FILE) or cpu:CPU; several are separated by spaces, and `default` is none"
     )]
     Unknown(String),
     /// It has characters that no setting has.
@@ -78,14 +78,17 @@ pub enum ConditionError {
     /// They are no BPF programs that are known, or too many.
     #[error(
         "{0}: BPF programs are written bpf:TYPE:PLACE, or bpf:TYPE:PLACE=N for 1 to {MAX_PROGRAMS} \
-         of them: raw_tracepoint:EVENT, tracepoint:GROUP:EVENT, kprobe:FUNCTION, fentry:FUNCTION, \
-         fexit:FUNCTION, lsm:HOOK, cgroup_skb:ingress, cgroup_skb:egress, or xdp:lo, which is one"
+         of them: raw_tracepoint:EVENT, tracepoint:GROUP:EVENT, kprobe: or kretprobe:FUNCTION, \
+         fentry:, fexit: or fmod_ret:FUNCTION, lsm:HOOK, cgroup_skb:ingress or egress, \
+         cgroup_sock:create or release, cgroup_sock_addr:bind4, connect4, sendmsg4 or recvmsg4, \
+         cgroup_sockopt:get or set, cgroup_sysctl, cgroup_device, sock_ops, sk_lookup, tcx:ingress \
+         or egress; or xdp:lo, netfilter:input and netfilter:output, each of which is one"
     )]
     Bpf(String),
     /// It is no file system that is known, or has no size.
     #[error(
         "{0}: a disk is written disk:TYPE:SIZE, as in disk:ext4:64M, the type ext4, xfs or btrfs; \
-         or disk:overlay, which has no size of its own"
+         or disk:overlay or disk:squashfs, which have no size of their own"
     )]
     Disk(String),
     /// It names no function of a file.

@@ -140,10 +140,19 @@ fn bpf_programs_are_named_by_type_and_place_and_counted() {
         "bpf:cgroup_skb:both",
         "bpf:xdp:eth0",
         "bpf:xdp:lo=2",
+        "bpf:netfilter:input=2",
+        "bpf:netfilter:forward",
+        "bpf:cgroup_sock",
+        "bpf:cgroup_device:x",
+        "bpf:tcx:lo",
+        "bpf:kretprobe:",
         "bpf:socket",
     ] {
         assert_eq!(parse(text), Err(ConditionError::Bpf(text.to_owned())), "{text}");
     }
+    let of_groups = "bpf:cgroup_sock_addr:connect4=2 bpf:cgroup_device bpf:sk_lookup=38 \
+                     bpf:netfilter:output bpf:tcx:egress=3 bpf:fmod_ret:security_file_open";
+    assert_eq!(parse(of_groups).unwrap().to_string(), of_groups);
     assert!(parse("bpf:fentry:a bpf:fentry:a=2").is_err());
     assert!(parse("bpf:fentry:a bpf:fexit:a bpf:fentry:b kprobe:a").is_ok());
 }
@@ -206,11 +215,21 @@ fn an_overlay_has_no_size_and_what_is_no_disk_is_refused() {
     let overlay = Condition::parse("disk:overlay", &Programs).unwrap();
     assert_eq!((overlay.words(), overlay.to_string()), (String::new(), "disk:overlay".to_owned()));
     assert!(overlay.needs(false).eq(["overlay"]));
+    let squashfs = Condition::parse("disk:squashfs", &Programs).unwrap();
+    assert_eq!(squashfs.to_string(), "disk:squashfs");
+    let file = squashfs.file();
+    let setting = condition::read(&file).unwrap().next().unwrap();
+    let read = (&b"squashfs"[..], &b"/.tools/mkfs-0123456789ab"[..]);
+    assert_eq!((setting.name, setting.value), read);
+    assert!(squashfs.words().starts_with("brd.rd_nr=1 brd.rd_size="));
     let sizes = ["", ":", ":64", ":M", ":+1M", ":0M", ":17G", ":99999999G", ":64M:x"];
     let wrong = sizes.map(|size| format!("disk:ext4{size}"));
-    for text in
-        wrong.iter().map(String::as_str).chain(["disk:", "disk:vfat:64M", "disk:overlay:64M"])
-    {
+    for text in wrong.iter().map(String::as_str).chain([
+        "disk:",
+        "disk:vfat:64M",
+        "disk:overlay:64M",
+        "disk:squashfs:64M",
+    ]) {
         let refused = Condition::parse(text, &Programs);
         assert_eq!(refused, Err(ConditionError::Disk(text.to_owned())), "{text}");
     }
@@ -395,7 +414,13 @@ impl Sources for Programs {
     fn maker(&self, file_system: &str) -> Option<Result<Tool, ConditionError>> {
         let (name, modules) = (file_system.to_owned(), &["brd", "ext4"][..]);
         let (sha256, job) = ("0123456789abcdef".to_owned(), Arc::from(*b"job"));
-        (name == "ext4").then_some(Ok(Tool { kind: "mkfs", name, sha256, job, modules }))
+        ["ext4", "squashfs"].contains(&&*name).then_some(Ok(Tool {
+            kind: "mkfs",
+            name,
+            sha256,
+            job,
+            modules,
+        }))
     }
 }
 

@@ -184,6 +184,31 @@ pub(super) fn module(text: &str) -> Option<String> {
     fits.then(|| text.replace('-', "_"))
 }
 
+/// Types of BPF programs that are attached to what has a name of its own in the kernel.
+const BPF_AT_FUNCTIONS: [&str; 7] =
+    ["raw_tracepoint", "kprobe", "kretprobe", "fentry", "fexit", "fmod_ret", "lsm"];
+/// Places of BPF programs that take several of them.
+const BPF_PLACES: [&str; 16] = [
+    "cgroup_skb:ingress",
+    "cgroup_skb:egress",
+    "cgroup_sock:create",
+    "cgroup_sock:release",
+    "cgroup_sock_addr:bind4",
+    "cgroup_sock_addr:connect4",
+    "cgroup_sock_addr:sendmsg4",
+    "cgroup_sock_addr:recvmsg4",
+    "cgroup_sockopt:get",
+    "cgroup_sockopt:set",
+    "cgroup_sysctl",
+    "cgroup_device",
+    "sock_ops",
+    "sk_lookup",
+    "tcx:ingress",
+    "tcx:egress",
+];
+/// Those that take one.
+const BPF_ALONE: [&str; 3] = ["xdp:lo", "netfilter:input", "netfilter:output"];
+
 /// BPF programs: their type, what they are attached to, and how many there are.
 fn bpf(text: &str) -> Result<Setting, ConditionError> {
     let wrong = || ConditionError::Bpf(format!("bpf:{text}"));
@@ -193,13 +218,10 @@ fn bpf(text: &str) -> Result<Setting, ConditionError> {
     };
     let fits = match place.split_once(':') {
         Some(("tracepoint", name)) => tracepoint(name).is_some(),
-        Some(("raw_tracepoint" | "kprobe" | "fentry" | "fexit" | "lsm", name)) => {
-            function(name).is_some()
-        }
-        Some(("cgroup_skb", way)) => ["ingress", "egress"].contains(&way),
-        // Linux takes one program for a device.
-        Some(("xdp", device)) => device == "lo" && programs == 1,
-        _ => false,
+        Some((kind, name)) if BPF_AT_FUNCTIONS.contains(&kind) => function(name).is_some(),
+        // Linux takes one program there.
+        _ if BPF_ALONE.contains(&place) => programs == 1,
+        _ => BPF_PLACES.contains(&place),
     };
     fits.then(|| Setting::Bpf { place: place.to_owned(), programs }).ok_or_else(wrong)
 }

@@ -61,6 +61,7 @@ pub const GETPPID: usize = 110;
 pub const SETSID: usize = 112;
 pub const MKNOD: usize = 133;
 pub const PERSONALITY: usize = 135;
+pub const STATFS: usize = 137;
 pub const SCHED_SETSCHEDULER: usize = 144;
 pub const SCHED_GETSCHEDULER: usize = 145;
 pub const PRCTL: usize = 157;
