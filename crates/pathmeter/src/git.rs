@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use pathmeter_measure::failure::Failure;
+use pathmeter_model::clean;
 
 /// What git prints, without white space at its end.
 pub(crate) fn line(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
@@ -39,8 +40,7 @@ pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> 
 /// What git says, in a line.
 pub(crate) fn refused(arguments: &[&str], done: &Output) -> Failure {
     let said = String::from_utf8_lossy(&done.stderr);
-    let said: Vec<String> =
-        said.lines().take(3).map(|line| line.trim().escape_debug().to_string()).collect();
+    let said: Vec<String> = said.lines().take(3).map(|line| clean(line.trim())).collect();
     let words = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
     Failure::Usage {
         message: format!("git {words}: {}", said.join(" ")),

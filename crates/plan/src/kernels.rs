@@ -58,6 +58,19 @@ impl KernelFolder {
         }
     }
 
+    /// Makes it, if it is not there.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn create(&self) -> Result<(), FolderError> {
+        let path = &self.path;
+        fs::create_dir_all(path).map_err(|error| FolderError {
+            doing: "making",
+            path: path.clone(),
+            error,
+        })
+    }
+
     /// Keeps a kernel; false if one is there already, which stays.
     ///
     /// # Errors
@@ -76,7 +89,6 @@ impl KernelFolder {
 
     fn put(&self, path: PathBuf, bytes: &[u8]) -> Result<bool, FolderError> {
         let put = || {
-            fs::create_dir_all(&self.path)?;
             let pending = Pending::new(&self.path, bytes)?;
             pending.file().sync_all()?;
             pending.publish(&path)
@@ -94,6 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let kernels = KernelFolder::of(folder.path(), "make", "bzImage");
         assert_eq!(kernels.state("a"), KernelState::Missing);
+        kernels.create().unwrap();
         kernels.fail("a", b"no compiler").unwrap();
         assert_eq!(kernels.state("a"), KernelState::Failed);
         assert!(kernels.keep("a", b"one").unwrap() && !kernels.keep("a", b"two").unwrap());

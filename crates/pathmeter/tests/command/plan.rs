@@ -396,6 +396,11 @@ fn commits_that_git_can_not_name_are_refused_with_their_line() {
             ran.stderr
         );
     }
-    let ran = build(&scene("subjects = [\"lab\"]"), &[]);
+    let scene = tree("HEAD~1..", "true");
+    scene.write("kernels-file", "");
+    scene.write("wishes.toml", scene.read("wishes.toml") + "kernels = \"kernels-file\"\n");
+    let ran = build(&scene, &[]);
+    assert!(ran.stderr.contains("making kernels-file/"), "before it is built: {}", ran.stderr);
+    let ran = build(&self::scene("subjects = [\"lab\"]"), &[]);
     assert!(ran.stderr.contains("there is no [[git]]"), "{}", ran.stderr);
 }

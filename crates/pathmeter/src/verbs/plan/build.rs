@@ -119,7 +119,7 @@ impl Site<'_> {
                 KernelState::Missing => {
                     let clone = match &mut clone {
                         Some(clone) => clone,
-                        none => none.insert(self.clone_of_tree()?),
+                        none => none.insert(self.prepare()?),
                     };
                     self.one(commit, clone.path(), tally)?;
                 }
@@ -128,8 +128,10 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A clone without files, which has its objects from the tree.
-    fn clone_of_tree(&self) -> Result<TempDir, Failure> {
+    /// A folder to build in, with a clone without files, which has its objects from the tree.
+    fn prepare(&self) -> Result<TempDir, Failure> {
+        // Before hours of building.
+        self.commits.kernels.create().map_err(failed)?;
         let doing = "making a folder to build in";
         let folder = tempfile::Builder::new().prefix("pathmeter-build-").tempdir();
         let folder = folder.map_err(|error| Failure::System { doing, error })?;
