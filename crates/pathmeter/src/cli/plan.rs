@@ -117,7 +117,7 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Args)]
 #[command(after_help = BUILD_EXAMPLES)]
 pub(crate) struct PlanBuildArgs {
-    /// What is wanted, in TOML, with the git tree in a [[git]]
+    /// What is wanted, in TOML, with the git tree in a `[[git]]`
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Build only the commits of shard I of N, counted from 1
