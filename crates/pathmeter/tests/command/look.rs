@@ -164,7 +164,7 @@ fn manual_pages_are_written_one_a_verb() {
     pages.sort();
     let of_history = ["add", "blame", "export", "plot", "prune", "remove", "show"];
     let of_list = ["cpus", "functions", "paths"];
-    let of_plan = ["emit", "merge", "recheck", "run", "status"];
+    let of_plan = ["build", "emit", "merge", "recheck", "run", "status"];
     let below = of_history.map(|verb| format!("history-{verb}")).into_iter();
     let below = below.chain(of_plan.map(|verb| format!("plan-{verb}")));
     let below = below.chain(of_list.map(|verb| format!("list-{verb}")));

@@ -91,7 +91,10 @@ fn a_step_begins_with_the_sentence_of_its_comparison() {
     assert_eq!(awk(&["what=sentence"], "\nshare  rows\n"), "");
     let given = format!("sentence={}", sentence.trim_end());
     let summary = awk(&["what=summary", "base=6.19", "new=7.0", &given], COMPARED);
-    assert!(summary.starts_with(&format!("From 6.19 to 7.0: {named}\n| path |")), "{summary}");
+    let (said, table) = summary.split_once("\n\n").unwrap();
+    assert!(said.lines().all(|line| line.chars().count() <= 100), "{summary}");
+    assert_eq!(said.replace('\n', " "), format!("From 6.19 to 7.0, {}", named.trim_end()));
+    assert!(table.starts_with("| path |"), "{summary}");
 }
 
 #[test]
