@@ -49,7 +49,7 @@ extern HIDDEN struct place entry_text;
 /* Reads the table; false if it is none. */
 bool read_places(int fd);
 
-/* Whether the table says that a program itself causes this kind of work, which is of functions. */
+/* Whether this kind of work is of functions, and a program itself causes it. */
 bool is_own_function(unsigned int kind);
 
 /* The last place that begins at or before `address`, if that is in it. */

@@ -13,6 +13,7 @@ mod pace;
 mod product;
 mod recheck;
 mod run;
+mod share;
 mod status;
 
 use crate::cli::{PlanArgs, PlanVerb};

@@ -345,7 +345,7 @@ fn commits_are_built_once_and_planned_as_kernels() {
     let before = git(&scene, &["for-each-ref"]);
     let ran = plan_again(&scene);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("wishes.toml:1: 3 of 3 commits of tree are not built yet"));
+    assert!(ran.stderr.contains("wishes.toml:1: not built yet: 3 of 3 commits of tree"));
     assert!(ran.stderr.contains("`pathmeter plan build wishes.toml`"), "{}", ran.stderr);
 
     let shards: Vec<Ran> = ["1/2", "2/2"].map(|shard| build(&scene, &["--shard", shard])).into();
@@ -360,7 +360,7 @@ fn commits_are_built_once_and_planned_as_kernels() {
 
     let ran = plan_again(&scene);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("1 of 3 commits of tree can't be built, and are left out: "));
+    assert!(ran.stderr.contains("left out, since the build failed: 1 of 3 commits of tree: "));
     let plan: Value = serde_json::from_str(&scene.read("plan.json")).unwrap();
     let images = plan["images"].as_array().unwrap();
     let last = git(&scene, &["rev-parse", "--short=12", "HEAD"]);
@@ -373,11 +373,20 @@ fn commits_are_built_once_and_planned_as_kernels() {
 }
 
 #[test]
+fn the_kernel_of_the_commit_before_does_not_pass_for_that_of_the_next() {
+    let scene = tree("HEAD~3..HEAD", "grep -q lost build.sh || sh build.sh");
+    let ran = build(&scene, &["--shard", "1/1"]);
+    assert_eq!((ran.code, &*ran.stdout), (Some(3), "3 commits: 2 built, 1 failed\n"));
+    assert!(ran.stderr.contains(": the build left no k;"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("shard 1/1, by --shard: 3 of 3 commits of tree"));
+}
+
+#[test]
 fn a_build_that_takes_too_long_is_to_be_tried_again() {
     let scene = tree("HEAD~1..", "sleep 1000");
     let ran = build(&scene, &["--build-timeout", "1"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(75), "1 commit: 1 to be tried again\n"));
-    assert!(plan_again(&scene).stderr.contains("1 of 1 commits of tree are not built yet"));
+    assert!(plan_again(&scene).stderr.contains("not built yet: 1 of 1 commits of tree"));
 }
 
 #[test]

@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use pathmeter_plan::{KernelState, choose};
+use pathmeter_plan::KernelState;
 use tempfile::TempDir;
 
 use super::commits::{Commit, Commits};
 use super::draft::read;
 use super::loaded::{absolute, change_to, folder_of};
-use super::node::{failed, node, variable};
+use super::node::{failed, node, told};
+use super::share;
 use crate::build_command::{Built, build};
 use crate::cli::PlanBuildArgs;
 use crate::git;
@@ -37,17 +38,14 @@ pub(super) fn run(args: &PlanBuildArgs, screen: &Screen) -> Result<Exit, Failure
             help: "name a tree, a range and a command: docs/guide/plans.md".to_owned(),
         });
     }
-    let chosen = choose(args.shard, None, &variable).map_err(|error| Failure::Usage {
-        message: error.to_string(),
-        help: "`pathmeter plan run --help` tells which variables are looked at".to_owned(),
-    })?;
+    let chosen = share::chosen(args.shard, None)?;
     interrupt::listen();
     let mut tally = Tally::default();
-    for (_, commits) in &wanted.commits {
-        let commits = Commits::of(commits)?;
-        let holds =
-            |it: &&Commit| chosen.as_ref().is_none_or(|chosen| chosen.shard.holds(&it.hash));
-        let mine: Vec<&Commit> = commits.all.iter().filter(holds).collect();
+    for (_, wanted) in &wanted.commits {
+        let commits = Commits::of(wanted)?;
+        let all: (&[Commit], fn(&Commit) -> &str) = (&commits.all, |commit| &commit.hash);
+        let what = format!("commits of {}", wanted.tree);
+        let mine = share::share(chosen.as_ref(), all, &what, screen);
         let limit = Duration::from_secs(args.build_timeout);
         let site = Site { commits: &commits, home: &home, limit, screen };
         site.build_all(&mine, &mut tally)?;
@@ -67,7 +65,6 @@ struct Tally {
 }
 
 impl Tally {
-    /// `30 commits: 12 built, 17 there already, 1 failed`.
     fn told(&self) -> String {
         let parts = [
             (self.built, "built"),
@@ -76,11 +73,7 @@ impl Tally {
             (self.failed_before, "failed before"),
             (self.transient, "to be tried again"),
         ];
-        let all: usize = parts.iter().map(|(number, _)| number).sum();
-        let parts = parts.iter().filter(|(number, _)| *number > 0);
-        let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
-        let commits = if all == 1 { "1 commit".to_owned() } else { format!("{all} commits") };
-        if parts.is_empty() { commits } else { format!("{commits}: {}", parts.join(", ")) }
+        told(parts.iter().map(|(number, _)| number).sum(), "commit", &parts)
     }
 
     fn exit(&self) -> Exit {

@@ -68,13 +68,13 @@ impl<'a> Commits<'a> {
         let missing = of(KernelState::Missing).count();
         if missing > 0 {
             let help = format!("build them with `pathmeter plan build {file}`, and plan then");
-            return Err(refused(format!("{missing} of {all} are not built yet"), &help));
+            return Err(refused(format!("not built yet: {missing} of {all}"), &help));
         }
         let failed: Vec<&str> = of(KernelState::Failed).map(|it| &*it.name).collect();
         if let Some(first) = failed.first() {
             let log = self.kernels.log(first);
             screen.note(&format!(
-                "{} of {all} can't be built, and are left out: {}; {} has the first one's output",
+                "left out, since the build failed: {} of {all}: {}; {} has the first one's output",
                 failed.len(),
                 failed.join(", "),
                 log.display()

@@ -8,14 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pathmeter_plan::{
-    Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, Plan, Put, choose,
-};
+use pathmeter_plan::{Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, Plan, Put};
 
 use super::loaded::{absolute, cells, read};
 use super::measured::{Measured, Stand};
-use super::node::{failed, node, variable};
+use super::node::{failed, node, told};
 use super::pace::Pace;
+use super::share;
 use crate::cli::PlanRunArgs;
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
@@ -60,16 +59,9 @@ fn chosen<'a>(
     if !args.cell.is_empty() {
         return cells(plan, &args.cell);
     }
-    let chosen = choose(args.shard, plan.shards, &variable).map_err(|error| Failure::Usage {
-        message: error.to_string(),
-        help: "`pathmeter plan run --help` tells which variables are looked at".to_owned(),
-    })?;
-    let Some(chosen) = chosen else { return Ok(plan.cells.iter().collect()) };
-    let cells: Vec<&Cell> = plan.cells.iter().filter(|it| chosen.shard.holds(&it.id)).collect();
-    let all = plan.cells.len();
-    let (shard, by) = (chosen.shard, chosen.by.trim_end_matches(','));
-    screen.note(&format!("shard {shard}, by {by}: {} of {all} cells", cells.len()));
-    Ok(cells)
+    let chosen = share::chosen(args.shard, plan.shards)?;
+    let cells: (&[Cell], fn(&Cell) -> &str) = (&plan.cells, |cell| &cell.id);
+    Ok(share::share(chosen.as_ref(), cells, "cells", screen))
 }
 
 /// A run, shared by those that measure at the same time.
@@ -246,7 +238,7 @@ fn messages(failure: &Failure) -> Vec<String> {
 }
 
 impl Tally {
-    /// `40 cells: 31 measured, 8 there already, 1 failed`.
+    /// What came of so many cells.
     fn told(&self, cells: usize) -> String {
         let failed = self.permanent + self.transient;
         let rest = cells - self.measured - self.there - failed - self.findings;
@@ -257,10 +249,7 @@ impl Tally {
             (self.findings, "differ from the result that is there"),
             (rest, "left"),
         ];
-        let parts = parts.iter().filter(|(number, _)| *number > 0);
-        let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
-        let cells = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
-        if parts.is_empty() { cells } else { format!("{cells}: {}", parts.join(", ")) }
+        told(cells, "cell", &parts)
     }
 
     /// How the run ends.
