@@ -53,6 +53,11 @@ impl<'a> Probes<'a> {
         Ok(Self { beside, only, packed })
     }
 
+    /// The windows between two points of the kernel.
+    pub fn windows(&self) -> &'a [PointWindow] {
+        self.beside.windows
+    }
+
     /// Names that `--only` may have beside those of the built-in paths. What a probe's regions are
     /// called is not known before it has run, so any name of a region may be.
     pub fn names(&self) -> Vec<String> {

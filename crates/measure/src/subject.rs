@@ -64,11 +64,11 @@ impl Subject {
 }
 
 /// What is explained is recorded, so a kernel is needed.
-pub fn refuse_results<'a>(subjects: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Failure> {
-    match subjects.into_iter().find(|path| is_result(path)) {
+pub fn refuse_results(subjects: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), Failure> {
+    match subjects.into_iter().find(|path| is_result(path.as_ref())) {
         None => Ok(()),
         Some(path) => Err(Failure::Usage {
-            message: format!("{}: a result does not hold a kernel to run", path.display()),
+            message: format!("{}: a result does not hold a kernel to run", path.as_ref().display()),
             help: "name the kernel image that the result was measured of".to_owned(),
         }),
     }

@@ -49,6 +49,7 @@ pub(crate) use self::words::Words;
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
 use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject::is_timed;
 use pathmeter_report::{AreaSums, FORMATS, Rows};
 
 const ABOUT: &str = "\
@@ -142,25 +143,25 @@ Examples:
 
 Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
-  events-differ  as many instructions, but others among them: an event's count differs
+  events-differ  the same number of instructions, but the count of another event differs
   higher, lower  all values shifted: new costs more, or less
   mode-appeared  new shows a value, often, that base never did
   longer-tail    of a wait: new has values far beyond all of base's, in two runs or more
-  shorter-tail   the same of base, and nothing else costs more
+  shorter-tail   of a wait: base has such values, and nothing else in new costs more
   unsupported    one of the kernels, or the CPU model, can't run the path
   broken         a path ran wrongly, or the kernel died on it
 
 Verdicts on times:
-  slower, faster new takes longer, or less long: a chance of 0.001 that any row says so wrongly
+  slower, faster new takes more, or less, time; the chance that any row says so wrongly is 0.001
   equal          the two differ by less than --threshold, 2 % by default
   undecidable    the session can't tell; the row says why, and how many replicates would
 
 A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
 version of QEMU, the CPU model or the number of runs; --across compares them all the same.
 
-What is not compared does not pass --check (exit code 3): a path that BASE could run and NEW can't
-or lacks, a path that --only names in full and one side can't run or lacks, or nothing compared at
-all. A path that only NEW can run is a note.
+Nothing passes --check (exit code 3) if there is something that was not compared: a path that BASE
+could run and NEW can't or lacks, a path that --only names in full and one side can't run or lacks,
+or all paths. A path that only NEW can run gives a note.
 
 A budget, the FILE of --budget:
 ";
@@ -276,8 +277,8 @@ pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
-    /// What to judge: the same. Not with --cpu or --under given twice, which compares BASE with
-    /// itself
+    /// What to judge, in the same forms as BASE. Omit it if --cpu or --under is given twice, which
+    /// compares BASE with itself
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
     /// Show what the differences come from: the functions that changed, over all paths
@@ -309,8 +310,8 @@ pub(crate) struct CompareArgs {
         default_missing_value = USUAL
     )]
     pub(crate) check: Option<EventGate>,
-    /// Show of how many functions of each path the entry moved within its line of 64 bytes; with
-    /// --explain, also where they stand
+    /// Show, for each path, how many functions have an entry that moved within its line of 64
+    /// bytes; with --explain, also where these entries are
     #[arg(long)]
     pub(crate) placement: bool,
     /// Count changes of less than so many percent of BASE as same
@@ -349,14 +350,33 @@ pub(crate) struct CompareArgs {
     pub(crate) host: HostArgs,
 }
 
+impl MeasureArgs {
+    /// Whether it is measured in time, and not in instructions.
+    pub(crate) fn is_timed(&self) -> bool {
+        is_timed(&self.subject)
+    }
+}
+
+impl CompareArgs {
+    /// What is compared: two subjects, or one with itself.
+    pub(crate) fn names(&self) -> Vec<&Path> {
+        std::iter::once(&self.base).chain(&self.new).map(PathBuf::as_path).collect()
+    }
+
+    /// Whether one of them is measured in time, and not in instructions.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.names().into_iter().any(is_timed)
+    }
+}
+
 /// Which rows are shown, and how many.
 #[derive(Debug, Args)]
 pub(crate) struct RowArgs {
     /// Which rows.
     #[command(flatten)]
     pub(crate) only: OnlyArg,
-    /// Show all that is folded: rows that are small, or that did not change most, and all options
-    /// in which two kernels' build configurations differ
+    /// Show all that is folded: small rows, rows other than those that changed most, and all
+    /// options in which two kernels' build configurations differ
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -49,7 +49,9 @@ fn main() -> ExitCode {
         return for_git(screen.report(&failure)).into();
     }
     let done = match &cli.verb {
+        Verb::Measure(args) if args.is_timed() => verbs::host::measure(args, &screen),
         Verb::Measure(args) => verbs::measure::run(args, &screen),
+        Verb::Compare(args) if args.is_timed() => verbs::host::compare(args, &screen),
         Verb::Compare(args) => verbs::compare::run(args, &screen),
         Verb::Bisect(args) => verbs::bisect::run(args, &screen),
         Verb::Explain(args) => verbs::explain::run(args, &screen),

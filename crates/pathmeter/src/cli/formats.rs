@@ -30,7 +30,7 @@ pub(crate) struct FormatArgs {
 pub(crate) struct GateArgs {
     /// Hold paths to the limits of a TOML file, in place of --check's own (docs/guide/gates.md)
     ///
-    /// What no rule of it is about is judged as --check judges it.
+    /// Whatever no rule in FILE covers is judged as --check alone would judge it.
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
     /// For `git bisect run`: exit with 125, which skips the commit, in place of 3, and with 128,

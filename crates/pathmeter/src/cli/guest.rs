@@ -68,16 +68,18 @@ pub(crate) struct GuestArgs {
     /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
     /// disk:btrfs:SIZE, disk:overlay or disk:squashfs for the file system that it begins in,
     /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE
-    /// and selinux:FILE for what their programs set. What this kernel does not know is an error.
+    /// and selinux:FILE for what their programs set. A setting that this kernel does not know is an
+    /// error.
     /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
     /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, ioports:N, for the
     /// I/O ports below N, and perf:GROUP:EVENT (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
-    /// Load a module of the kernel's before, and all that it needs; repeated
+    /// Load a module of the kernel before measuring, with all modules that it needs; may be
+    /// repeated
     ///
-    /// The same as module:NAME in each condition. What a setting needs, such as nft:N, is loaded
-    /// without being named.
+    /// The same as module:NAME in each condition. Modules that a setting such as nft:N needs are
+    /// loaded without being named.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) module: Vec<String>,
     /// Where modules are found: a folder such as /lib/modules/VERSION, or a package; by default the

@@ -34,7 +34,8 @@ pub(crate) struct HostArgs {
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     pub(crate) limit: Option<u64>,
-    /// What the order of paths, sides and batches is drawn from; by default another one each time
+    /// The seed from which the order of paths, sides and batches is drawn; by default a new one
+    /// each time
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 }

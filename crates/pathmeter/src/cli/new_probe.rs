@@ -17,8 +17,8 @@ pub(crate) enum RunVerb {
 /// The argument that stands for all others of `run`.
 #[derive(Debug, Args)]
 struct NewProbeArgs {
-    /// Run nothing, and write a small program to begin one of your own from, into the new folder
-    /// NAME
+    /// Run nothing; instead write a small program, as a start for one of your own, into the new
+    /// folder NAME
     ///
     /// The folder has the program in C with one region, pathmeter.h to mark regions, a Makefile and
     /// a README. It works as it is; docs/tutorial/probes.md goes on from there. NAME is also that

@@ -75,8 +75,8 @@ pub(crate) struct FilesArgs {
         value_parser = OsStringValueParser::new().try_map(variable)
     )]
     pub(crate) env: Vec<(OsString, OsString)>,
-    /// What the program reads from its standard input, - for that of this command; nothing by
-    /// default
+    /// The file that the program reads as its standard input, or - for pathmeter's own; by default
+    /// none
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) stdin: Option<PathBuf>,
 }
@@ -140,7 +140,7 @@ pub(crate) struct RunArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) only_benchmark: Vec<String>,
-    /// Tell the cost of an iteration by so many of them; 8, and 128 with Go, by default
+    /// Derive the cost of an iteration from N of them; by default 8, or 128 with Go
     #[arg(
         long, value_name = "N", requires = "benchmarks",
         value_parser = clap::value_parser!(u64).range(1..=MOST_ITERATIONS)
@@ -174,7 +174,7 @@ pub(crate) struct RunArgs {
     /// Whether causes are also summed up.
     #[command(flatten)]
     pub(crate) sums: SumArg,
-    /// Count the lines of data, of 64 bytes, that the kernel touches as well; takes longer
+    /// Also count the lines of data (64 bytes each) that the kernel touches; takes longer
     #[arg(long)]
     pub(crate) lines: bool,
     /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,

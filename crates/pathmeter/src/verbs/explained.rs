@@ -2,12 +2,12 @@
 //! `pathmeter.explained-comparison/1`.
 
 use pathmeter_model::{Comparison, PathComparison, Unit, Verdict, clean};
-use pathmeter_report::beside_row;
+use pathmeter_report::{Placement, beside_row};
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::cli::{CompareArgs, ExplainOutput};
+use crate::cli::ExplainOutput;
 use crate::screen::formats::{Formats, failed};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
@@ -67,19 +67,68 @@ pub(crate) struct Unexplained {
     pub(crate) reason: String,
 }
 
-/// Puts the comparison out, and explains every path that changed and has windows: all in one guest
-/// of each kernel.
+/// How much is shown of where differences come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The causes, if the cache has the recordings that tell them.
+    Kept,
+    /// The causes, of recordings that are made where there are none.
+    Causes,
+    /// The same, and each path that changed, function by function.
+    Functions,
+}
+
+/// The kernels that are compared, and what their paths were recorded with.
+pub(crate) type Kernels<'a> = (&'a Session, [&'a Image; 2]);
+
+/// Puts the comparison of two kernels out, with what is known, or asked for, of where the
+/// differences come from.
 ///
 /// # Errors
 /// Those of the paths that could not be explained, once all others have been put out.
 pub(crate) fn deliver(
-    args: &CompareArgs,
+    detail: Detail,
     put: &Formats<'_>,
-    (mut comparison, gate): (Comparison, &Gate),
-    (session, [base, new]): (&Session, [&Image; 2]),
+    compared: (Comparison, &Gate),
+    (kernels, windows): (Kernels<'_>, &[PointWindow]),
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let windows = &args.probes.windows.window;
+    match detail {
+        Detail::Kept => with_kept_causes(put, compared, (kernels, windows), screen),
+        Detail::Causes | Detail::Functions => {
+            let in_full = detail == Detail::Functions;
+            explained(in_full, put, compared, (kernels, windows), screen)
+        }
+    }
+}
+
+/// Puts the comparison out with the causes that the cache can tell, or with an offer to find them.
+fn with_kept_causes(
+    put: &Formats<'_>,
+    (mut comparison, gate): (Comparison, &Gate),
+    ((session, images), windows): (Kernels<'_>, &[PointWindow]),
+    screen: &Screen,
+) -> Result<(), Failure> {
+    add_builds(&mut comparison, &[], session, images);
+    // A document never depends on what the cache has.
+    let kept = kept(&comparison, windows, (session, images));
+    let causes = kept.and_then(|it| causes::of_explanations(&it, session, images).ok());
+    let known = causes.is_some();
+    put.deliver_with(&comparison, causes, gate, screen)?;
+    if put.places.shows_tables() && !known {
+        output::print(offer(&comparison, windows).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Explains every path that changed and has windows, all in one guest of each kernel.
+fn explained(
+    in_full: bool,
+    put: &Formats<'_>,
+    (mut comparison, gate): (Comparison, &Gate),
+    ((session, [base, new]), windows): (Kernels<'_>, &[PointWindow]),
+    screen: &Screen,
+) -> Result<(), Failure> {
     let paths: Vec<_> = changed(&comparison, windows).collect();
     let unexplained: Vec<Unexplained> = unexplained(&comparison, windows).collect();
     let (explanations, mut failures) = explanations(session, [base, new], &paths, screen)?;
@@ -87,11 +136,8 @@ pub(crate) fn deliver(
     let no_causes = no_causes.map(|why| format!("\nno causes: {why}\n"));
     put.table(&comparison, screen)?;
     if put.places.shows_tables() {
-        if args.full {
-            let output = ExplainOutput { placement: args.placement, ..ExplainOutput::default() };
-            let tables =
-                explanations.iter().map(|explain| table(&output, explain, &comparison, screen));
-            output::print(tables.collect::<String>().as_bytes())?;
+        if in_full {
+            output::print(tables(&explanations, &comparison, put, screen).as_bytes())?;
         }
         let left_over = left_over(&explanations, &failures, &unexplained);
         output::print((no_causes.unwrap_or_default() + &left_over).as_bytes())?;
@@ -120,7 +166,7 @@ pub(crate) fn attribute(
 }
 
 /// Adds how the two kernels were built, as far as that is known.
-pub(crate) fn add_builds(
+fn add_builds(
     comparison: &mut Comparison,
     explanations: &[Explain],
     session: &Session,
@@ -133,10 +179,10 @@ pub(crate) fn add_builds(
 
 /// The explanations of all paths that changed, if the cache has the recordings; none if nothing
 /// changed that could be recorded.
-pub(crate) fn kept(
+fn kept(
     comparison: &Comparison,
     windows: &[PointWindow],
-    (session, images): (&Session, [&Image; 2]),
+    (session, images): Kernels<'_>,
 ) -> Option<Vec<Explain>> {
     let paths: Vec<_> = changed(comparison, windows).collect();
     let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
@@ -149,7 +195,7 @@ pub(crate) fn kept(
 }
 
 /// What is said where functions were not asked for: how to have them, and what that takes.
-pub(crate) fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String {
+fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String {
     match changed(comparison, windows).count() {
         0 => String::new(),
         1 => "which functions changed: --explain executes the path once more\n".to_owned(),
@@ -182,6 +228,18 @@ pub(crate) fn explanations(
         }
     }
     Ok((explanations, failures))
+}
+
+/// All paths, function by function.
+fn tables(
+    explanations: &[Explain],
+    comparison: &Comparison,
+    put: &Formats<'_>,
+    screen: &Screen,
+) -> String {
+    let placement = put.shown.placement == Placement::Shown;
+    let output = ExplainOutput { placement, ..ExplainOutput::default() };
+    explanations.iter().map(|explain| table(&output, explain, comparison, screen)).collect()
 }
 
 /// One path, function by function, and what its row says beside it.

@@ -111,14 +111,11 @@ pub(crate) fn times_of(paths: &[&str], screen: &Screen) -> Result<Times, Failure
 
 /// Compares this machine under two conditions, or the times of two sessions.
 pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let names: Vec<&Path> =
-        [Some(&args.base), args.new.as_ref()].into_iter().flatten().map(|name| &**name).collect();
-    refuse_early(&names, args)?;
+    let names = args.names();
+    let sides = TimedSides::new(names.clone(), args)?;
     let selection = selection(&args.rows, &names)?;
     let [file] = args.document.named(&names).open(screen)?;
-    let shown = |path: &str| selection.holds(path);
-    let taken = taken(&names, args, &shown, screen)?;
-    let comparison = taken.compare(shown, margin(args)).ok_or_else(nothing_to_compare)?;
+    let (_, comparison) = sides.compared(&|path| selection.holds(path), screen)?;
     let written = output::document(args.document.json(), file.as_ref(), &comparison);
     if !args.document.json() {
         let table = time_comparison_table(&comparison, args.rows.rows(), screen.style());
@@ -128,91 +125,93 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// A difference below this share is none.
-pub(crate) fn margin(args: &CompareArgs) -> f64 {
-    if args.threshold > 0.0 { args.threshold / 100.0 } else { TIME_MARGIN }
+/// Two sides that are compared in time.
+pub(crate) struct TimedSides<'a> {
+    /// Documents, and `host` for this machine.
+    names: Vec<&'a Path>,
+    /// What this machine is measured under, where it is named.
+    conditions: Vec<Condition>,
+    host: &'a HostArgs,
+    /// A difference below this share is none.
+    margin: f64,
+}
+
+impl<'a> TimedSides<'a> {
+    /// # Errors
+    /// What can't be compared is refused before anything is measured.
+    pub(crate) fn new(names: Vec<&'a Path>, args: &'a CompareArgs) -> Result<Self, Failure> {
+        refuse_exact(&names)?;
+        let here = names.iter().filter(|name| is_host(name)).count();
+        let conditions = if here > 0 { conditions(&args.guest.under)? } else { Vec::new() };
+        let documents = names.iter().filter(|name| !is_host(name)).map(|name| times(name));
+        let documents: Vec<Boots> = documents.collect::<Result<_, _>>()?;
+        let boots: Vec<usize> = documents.iter().map(|document| document.boots.len()).collect();
+        let is_pair = match (here, conditions.len(), &boots[..]) {
+            (1, 2, []) | (2, 1, []) | (1, 1, [1]) => true,
+            (0, _, [_]) => documents[0].boots.iter().all(|times| times.conditions.len() == 2),
+            (0, _, [base, new]) => (*base > 1) == (*new > 1),
+            _ => false,
+        };
+        let threshold = Some(args.threshold).filter(|percent| *percent > 0.0);
+        let margin = threshold.map_or(TIME_MARGIN, |percent| percent / 100.0);
+        if is_pair {
+            Ok(Self { names, conditions, host: &args.host, margin })
+        } else {
+            Err(nothing_to_compare())
+        }
+    }
+
+    /// Takes the times of this machine where it is named, reads documents, and compares the paths
+    /// that are shown. With base's times.
+    pub(crate) fn compared(
+        &self,
+        shown: &dyn Fn(&str) -> bool,
+        screen: &Screen,
+    ) -> Result<(Times, TimeComparison), Failure> {
+        let taken = self.taken(shown, screen)?;
+        let (base, comparison) = match &taken {
+            Taken::Together(times) => {
+                (Some(&**times), TimeComparison::of_session(times, shown, self.margin))
+            }
+            Taken::Apart([base, new]) => {
+                let sides = [&base.boots[..], &new.boots];
+                (base.boots.first(), TimeComparison::of_two(sides, shown, self.margin))
+            }
+        };
+        base.cloned().zip(comparison).ok_or_else(nothing_to_compare)
+    }
+
+    fn taken(&self, shown: &dyn Fn(&str) -> bool, screen: &Screen) -> Result<Taken, Failure> {
+        let session = |conditions: &[Condition]| {
+            session(self.host, shown, conditions, self.margin, screen).map(Box::new)
+        };
+        match (&self.names[..], &self.conditions[..]) {
+            ([one], [_, _]) if is_host(one) => Ok(Taken::Together(session(&self.conditions)?)),
+            // The machine with itself: what the method says of no difference.
+            ([one, other], [condition]) if is_host(one) && is_host(other) => {
+                Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?))
+            }
+            ([one], []) => Ok(Taken::Together(last(times(one)?, screen)?.into())),
+            ([base, new], [] | [_]) => {
+                let here = || session(&self.conditions);
+                let here = || Ok(Boots { boots: vec![*here()?], ..Boots::default() });
+                let side = |name: &Path| if is_host(name) { here() } else { times(name) };
+                Ok(Taken::Apart([side(base)?, side(new)?]))
+            }
+            _ => Err(nothing_to_compare()),
+        }
+    }
 }
 
 /// The times of both sides.
-pub(crate) enum Taken {
+enum Taken {
     /// In pairs, of two conditions.
     Together(Box<Times>),
     /// Apart, in one boot of each side or in several.
     Apart([Boots; 2]),
 }
 
-impl Taken {
-    /// Those of base.
-    pub(crate) fn base(&self) -> Option<&Times> {
-        match self {
-            Self::Together(times) => Some(times),
-            Self::Apart([base, _]) => base.boots.first(),
-        }
-    }
-
-    /// The verdicts over these paths. None if there is one side only.
-    pub(crate) fn compare(
-        &self,
-        shown: impl Fn(&str) -> bool,
-        margin: f64,
-    ) -> Option<TimeComparison> {
-        match self {
-            Self::Together(times) => TimeComparison::of_session(times, shown, margin),
-            Self::Apart([base, new]) => {
-                TimeComparison::of_two([&base.boots, &new.boots], shown, margin)
-            }
-        }
-    }
-}
-
-/// Refuses before anything is measured what can't be compared.
-pub(crate) fn refuse_early(names: &[&Path], args: &CompareArgs) -> Result<(), Failure> {
-    refuse_exact(names)?;
-    let here = names.iter().filter(|name| is_host(name)).count();
-    let conditions = if here > 0 { conditions(&args.guest.under)?.len() } else { 0 };
-    let documents = names.iter().filter(|name| !is_host(name)).map(|name| times(name));
-    let documents: Vec<Boots> = documents.collect::<Result<_, _>>()?;
-    let boots: Vec<usize> = documents.iter().map(|document| document.boots.len()).collect();
-    let is_pair = match (here, conditions, &boots[..]) {
-        (1, 2, []) | (2, 1, []) | (1, 1, [1]) => true,
-        (0, _, [_]) => documents[0].boots.iter().all(|times| times.conditions.len() == 2),
-        (0, _, [base, new]) => (*base > 1) == (*new > 1),
-        _ => false,
-    };
-    if is_pair { Ok(()) } else { Err(nothing_to_compare()) }
-}
-
-/// Takes the times of this machine where it is named, and reads documents.
-pub(crate) fn taken(
-    names: &[&Path],
-    args: &CompareArgs,
-    shown: &dyn Fn(&str) -> bool,
-    screen: &Screen,
-) -> Result<Taken, Failure> {
-    let conditions = if names.iter().any(|name| is_host(name)) {
-        conditions(&args.guest.under)?
-    } else {
-        Vec::new()
-    };
-    let session =
-        |conditions: &[Condition]| session(&args.host, shown, conditions, margin(args), screen);
-    match (names, &conditions[..]) {
-        ([one], [_, _]) if is_host(one) => Ok(Taken::Together(session(&conditions)?.into())),
-        // The machine with itself: what the method says of no difference.
-        ([one, other], [condition]) if is_host(one) && is_host(other) => {
-            Ok(Taken::Together(session(&[condition.clone(), condition.clone()])?.into()))
-        }
-        ([one], []) => Ok(Taken::Together(last(times(one)?, screen)?.into())),
-        ([base, new], [] | [_]) => {
-            let here = || Ok(Boots { boots: vec![session(&conditions)?], ..Boots::default() });
-            let side = |name: &Path| if is_host(name) { here() } else { times(name) };
-            Ok(Taken::Apart([side(base)?, side(new)?]))
-        }
-        _ => Err(nothing_to_compare()),
-    }
-}
-
-pub(crate) fn nothing_to_compare() -> Failure {
+fn nothing_to_compare() -> Failure {
     Failure::Usage {
         message: "there is nothing to compare with".to_owned(),
         help: "name two conditions (compare host --under default --under seccomp:docker), two \

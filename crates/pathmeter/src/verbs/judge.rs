@@ -12,13 +12,13 @@ use crate::screen::output::{self, Screen};
 /// What the user wants of a comparison.
 pub(crate) struct Judge<'a> {
     /// Which rows are shown and judged.
-    pub(crate) selection: &'a Selection,
+    pub(crate) selection: Selection,
     /// The events of `--check`, if that was given.
     pub(crate) check: Option<&'a EventGate>,
     /// Of a program, whether only its regions and windows are judged without a rule.
     pub(crate) regions_only: bool,
     /// The user's limits.
-    pub(crate) budget: Option<&'a BudgetFile>,
+    pub(crate) budget: Option<BudgetFile>,
     /// The smallest change that counts, in percent.
     pub(crate) threshold: f64,
 }
@@ -35,17 +35,17 @@ impl Judge<'_> {
     /// Compares the two. The comparison has what the budget makes of it, and the gate's report if
     /// it was asked for.
     pub(crate) fn compare(&self, sides: [Measurement; 2]) -> Result<(Comparison, Gate), Failure> {
-        if let Some(budget) = self.budget {
+        if let Some(budget) = &self.budget {
             budget.check(&sides)?;
         }
         let [base, new] = sides.map(|side| self.selection.apply(side));
         let mut comparison = compare(&base, &new, Threshold { percent: self.threshold });
         let usual = EventGate::usual();
         let wanted = Wanted {
-            selection: self.selection,
+            selection: &self.selection,
             events: self.check.unwrap_or(&usual),
             regions_only: self.regions_only,
-            budget: self.budget,
+            budget: self.budget.as_ref(),
         };
         let gate = Gate::new(&comparison, [&base, &new], &wanted);
         comparison.budget.clone_from(&gate.budget);

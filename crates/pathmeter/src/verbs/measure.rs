@@ -10,19 +10,15 @@ use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::verbs::host;
 use crate::verbs::judge::{Judge, budget};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::selection::Selection;
-use pathmeter_measure::subject::{Subject, is_timed};
+use pathmeter_measure::subject::Subject;
 
 /// Measures the subject and puts its result out.
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
-    if is_timed(&args.subject) {
-        return host::measure(args, screen);
-    }
     args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
     let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
@@ -40,15 +36,15 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let result = measured(subject, args, &probes, screen)?;
     let usual = EventGate::usual();
     let judge = Judge {
-        selection: &selection,
+        selection,
         check: args.check.then_some(&usual),
         regions_only: false,
-        budget: budget.as_ref(),
+        budget,
         threshold: 0.0,
     };
     let (gate, delivered) = judge.alone(&result, &result, &places, args.rows.rows(), screen)?;
     let exit = judge.exit(&gate, delivered, screen)?;
-    let mut shown = result.paths.iter().filter(|path| selection.holds(&path.path));
+    let mut shown = result.paths.iter().filter(|path| judge.selection.holds(&path.path));
     let failed = !args.check && shown.any(|path| path.status == Status::Failed);
     Ok(if failed { Exit::Unmeasured } else { exit })
 }

@@ -54,6 +54,12 @@ impl Sides {
         Ok(Self { subjects, session, images })
     }
 
+    /// Both kernels, and what they are measured in, if they are two.
+    pub(crate) fn kernels(&self) -> Option<(&Session, [&Image; 2])> {
+        let [base, new] = &self.images[..] else { return None };
+        Some((self.session.as_ref()?, [base, new]))
+    }
+
     /// Refuses, before the first kernel is measured, what one of them lacks.
     pub(crate) fn find(&self, find: Find<'_>, screen: &Screen) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };

@@ -132,6 +132,7 @@ pub const MOST_ADDITIONS: u32 = 1024;
 
 /// So many additions, each of which needs the one before: a cycle of the core each. They stand in a
 /// row, which is entered so far before its end: a loop would be predicted, or not, by its length.
+/// More than [`MOST_ADDITIONS`] count as so many.
 #[inline(always)]
 pub fn additions(count: u32) {
     /// `add rax, 1`, in this encoding.
@@ -147,13 +148,16 @@ pub fn additions(count: u32) {
     }
 }
 
-/// The same, after all that came before has ended and before anything that follows begins: so long
-/// a delay, whatever stands around it.
+/// So many additions, however many, after all that came before has ended and before anything that
+/// follows begins: so long a delay, whatever stands around it.
 #[inline(always)]
 pub(crate) fn delay(count: u32) {
     // SAFETY: a fence; the same below.
     unsafe { asm!("lfence", options(nostack)) };
-    additions(count);
+    for _ in 0..count / MOST_ADDITIONS {
+        additions(MOST_ADDITIONS);
+    }
+    additions(count % MOST_ADDITIONS);
     // SAFETY: as above.
     unsafe { asm!("lfence", options(nostack)) };
 }

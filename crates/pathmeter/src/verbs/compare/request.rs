@@ -1,0 +1,155 @@
+//! What the arguments of `compare` come to, before the first guest is started.
+
+use std::path::{Path, PathBuf};
+
+use crate::cli::CompareArgs;
+use crate::screen::formats::{Formats, Places};
+use crate::screen::output::Screen;
+use crate::verbs::explained::Detail;
+use crate::verbs::joined::TimeColumns;
+use crate::verbs::judge::{Judge, budget};
+use crate::verbs::sides::{Sides, subjects};
+use pathmeter_measure::beside::Probes;
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Pair;
+use pathmeter_measure::selection::Selection;
+use pathmeter_measure::subject::{self, Subject};
+use pathmeter_report::{Placement, Rows, Shown, ShownOptions};
+
+/// Two sides, what is measured and judged of them, and what is shown of that.
+pub(crate) struct Request<'a> {
+    /// What is compared.
+    pub(crate) sides: Sides,
+    /// What is measured beside the built-in paths.
+    pub(crate) probes: Probes<'a>,
+    pub(crate) judge: Judge<'a>,
+    /// Times that the counts are joined with.
+    pub(crate) times: Option<TimeColumns<'a>>,
+    /// How much is shown of where differences come from.
+    pub(crate) detail: Detail,
+    /// Whether more than the kernel may differ.
+    pub(crate) across: bool,
+    /// Where all goes and in which form; the files are open.
+    pub(crate) formats: Formats<'a>,
+}
+
+impl<'a> Request<'a> {
+    /// # Errors
+    /// Whatever of the command line can't be had, all of it before the first guest.
+    pub(crate) fn new(args: &'a CompareArgs, screen: &Screen) -> Result<Self, Failure> {
+        let pair = args.guest.pair()?;
+        refuse_sides(args, pair.as_ref())?;
+        let names = args.names();
+        let detail = detail(args);
+        if detail != Detail::Kept || pair.is_some() {
+            subject::refuse_results(&names)?;
+        }
+        let across = args.across || pair.is_some();
+        let times = TimeColumns::new(args)?;
+        let subjects = subjects(&names)?;
+        refuse_program(&subjects, &names)?;
+        let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
+        let judge = judge(args, &subjects, &probes, screen)?;
+        let formats = formats(args, &names, screen)?;
+        let sides = sides(args, subjects, pair.is_some())?;
+        Ok(Self { sides, probes, judge, times, detail, across, formats })
+    }
+}
+
+fn detail(args: &CompareArgs) -> Detail {
+    match (args.explain, args.full) {
+        (false, _) => Detail::Kept,
+        (true, false) => Detail::Causes,
+        (true, true) => Detail::Functions,
+    }
+}
+
+/// Which paths, windows and regions are looked at, and what fails.
+fn judge<'a>(
+    args: &'a CompareArgs,
+    subjects: &[Subject],
+    probes: &Probes<'_>,
+    screen: &Screen,
+) -> Result<Judge<'a>, Failure> {
+    let budget = budget(args.gate.budget.as_deref(), screen)?;
+    let mut named: Vec<&str> = subjects.iter().flat_map(Subject::paths).collect();
+    if let Some(budget) = &budget {
+        budget.check_early(&named)?;
+    }
+    let more = probes.names();
+    named.extend(more.iter().map(String::as_str));
+    let selection = Selection::new(&args.rows.only.only, &named)?;
+    let (check, threshold) = (args.check.as_ref(), args.threshold);
+    Ok(Judge { selection, check, regions_only: false, budget, threshold })
+}
+
+fn formats<'a>(
+    args: &'a CompareArgs,
+    names: &[&Path],
+    screen: &Screen,
+) -> Result<Formats<'a>, Failure> {
+    let more = args.gate.budget.as_deref().into_iter().chain(args.debug.files());
+    let more = more.chain(args.times.iter().map(PathBuf::as_path));
+    let inputs: Vec<&Path> = names.iter().copied().chain(more).collect();
+    let placement = if args.placement { Placement::Shown } else { Placement::Hidden };
+    Ok(Formats {
+        places: Places::open(&args.document, &args.formats, &inputs, screen)?,
+        shown: Shown {
+            placement,
+            rows: if args.rows.all || args.full { Rows::All } else { Rows::Folded },
+            sums: args.sums.sums(),
+        },
+        options: if args.rows.all { ShownOptions::All } else { ShownOptions::Few },
+    })
+}
+
+/// The sides, whose kernels have the debug information that is named for them.
+fn sides(args: &CompareArgs, subjects: Vec<Subject>, is_one: bool) -> Result<Sides, Failure> {
+    let mut sides = Sides::prepare(subjects, &args.guest)?;
+    sides.images = args.debug.of(sides.images, is_one);
+    // Before anything is measured: the user may have to name another file.
+    if args.debug.files().next().is_some() {
+        sides.images.iter().try_for_each(|image| image.debug_info(&|_| {}).map(drop))?;
+    }
+    Ok(sides)
+}
+
+/// Refuses all but two subjects, or one kernel with itself.
+fn refuse_sides(args: &CompareArgs, pair: Option<&Pair<'_>>) -> Result<(), Failure> {
+    let usage = |message: &str, help: &str| Failure::Usage {
+        message: message.to_owned(),
+        help: help.to_owned(),
+    };
+    match (&args.new, pair) {
+        (Some(_), None) | (None, Some(_)) => Ok(()),
+        (None, None) => Err(usage(
+            "there is nothing to compare BASE with",
+            "name NEW, or two CPUs (--cpu A --cpu B) or conditions (--under A --under B) in which \
+             BASE is compared",
+        )),
+        (Some(_), Some(Pair::Cpus(_))) => Err(usage(
+            "two kernels can't be compared on two CPUs",
+            "leave out NEW to compare BASE on them, or one --cpu to compare the kernels",
+        )),
+        (Some(_), Some(Pair::Conditions(_))) => Err(usage(
+            "two kernels can't be compared under two conditions",
+            "leave out NEW to compare BASE under them, or one --under to compare the kernels",
+        )),
+    }
+}
+
+/// Refuses the result of a program beside what is none: it is `run` that runs programs.
+fn refuse_program(subjects: &[Subject], names: &[&Path]) -> Result<(), Failure> {
+    let mut sides = subjects.iter().zip(names);
+    let found = sides.find_map(|(subject, name)| Some((name, subject.command()?)));
+    match found {
+        Some((name, command)) if subjects.iter().any(|subject| subject.command().is_none()) => {
+            let names: Vec<String> = names.iter().map(|it| it.display().to_string()).collect();
+            Err(Failure::Usage {
+                message: format!("{} is the result of a program", name.display()),
+                help: format!("run compares it: pathmeter run {} -- {command}", names.join(" ")),
+            })
+        }
+        _ => Ok(()),
+    }
+}
