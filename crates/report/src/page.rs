@@ -26,7 +26,8 @@ mod window;
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Comparison, Joined, Measurement, SettingsResult, SlopeResult, TimeComparison, Times,
+    Comparison, Configuration, Joined, Measurement, SettingsResult, SlopeResult, TimeComparison,
+    Times,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
@@ -158,20 +159,11 @@ impl PageSection {
                 single::headline(result)
             }
             Self::Comparison { comparison, explanations, results } => {
-                html.add(&changes::section(comparison, explanations, data));
-                html.add(&folded(&fingerprint(comparison, results)));
-                match comparison.causes {
-                    Some(_) => counts(&comparison.summary),
-                    None => headline::comparison(comparison, explanations),
-                }
+                return compared(comparison, explanations, results, data);
             }
             Self::History { results, windows, explained, across } => {
-                let compared = history::Given { results, windows, explained };
-                let compared = history::Compared::new(compared);
-                html.add(&compared.section(across.clone(), data));
-                let results: Vec<&Measurement> = results.iter().collect();
-                html.add(&folded(&fingerprint::of_results(&results)));
-                compared.headline()
+                let given = history::Given { results, windows, explained };
+                return over_results(given, across.clone(), data);
             }
             Self::Explanation(explain) => {
                 let new = explain.new.as_ref().unwrap_or(&explain.base);
@@ -197,22 +189,49 @@ impl PageSection {
                 crate::joined::sentence(joined)
             }
             Self::Settings(result) => {
-                let with = measured_with(&result.configuration.measured_with());
-                html.add(&changes::measured(vec![with]));
-                html.add(&settings::section(result, data));
-                html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
+                html = of_kernel(&result.configuration, &settings::section(result, data));
                 settings::headline(result)
             }
             Self::Slope(result) => {
-                let with = measured_with(&result.configuration.measured_with());
-                html.add(&changes::measured(vec![with]));
-                html.add(&slope::section(result, data));
-                html.add(&folded(&fingerprint::of_configuration(&result.configuration)));
+                html = of_kernel(&result.configuration, &slope::section(result, data));
                 slope::headline(result)
             }
         };
         (headline, html)
     }
+}
+
+/// A comparison, its headline first.
+fn compared(
+    comparison: &Comparison,
+    explanations: &[Explain],
+    results: &[Measurement],
+    data: &mut Data,
+) -> (String, Html) {
+    let mut html = changes::section(comparison, explanations, data);
+    html.add(&folded(&fingerprint(comparison, results)));
+    let headline = match comparison.causes {
+        Some(_) => counts(&comparison.summary),
+        None => headline::comparison(comparison, explanations),
+    };
+    (headline, html)
+}
+
+/// Paths over several results, their headline first.
+fn over_results(given: history::Given<'_>, across: Vec<String>, data: &mut Data) -> (String, Html) {
+    let results: Vec<&Measurement> = given.results.iter().collect();
+    let compared = history::Compared::new(given);
+    let mut html = compared.section(across, data);
+    html.add(&folded(&fingerprint::of_results(&results)));
+    (compared.headline(), html)
+}
+
+/// A section about one kernel, between its setup in short and in full.
+fn of_kernel(configuration: &Configuration, section: &Html) -> Html {
+    let mut html = changes::measured(vec![measured_with(&configuration.measured_with())]);
+    html.add(section);
+    html.add(&folded(&fingerprint::of_configuration(configuration)));
+    html
 }
 
 /// The setup of both sides of a comparison, from their results if they are at hand.

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
 mod architecture;
+mod book;
 mod circles;
 mod heads;
 mod lab;

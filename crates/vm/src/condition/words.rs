@@ -28,6 +28,16 @@ impl Setting {
             kinds.clone().find(|kind| kind.name() == name).map(|kind| (kind, rest))
         });
         let (kind, rest) = found.ok_or_else(|| ConditionError::Unknown(word.to_owned()))?;
+        Self::of_kind(kind, rest, word, sources)
+    }
+
+    /// The setting of this kind that `rest` describes, the end of `word`.
+    fn of_kind(
+        kind: SettingKind,
+        rest: &str,
+        word: &str,
+        sources: &impl Sources,
+    ) -> Result<Self, ConditionError> {
         let given = Given(word);
         match kind {
             SettingKind::Boot => boot(rest),
