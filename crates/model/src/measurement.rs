@@ -53,6 +53,16 @@ impl Measurement {
         self.configuration.program.as_ref()?.benchmarks.as_deref()
     }
 
+    /// The later runs of a program, or of its benchmark with the most of them: those after the first
+    /// one, in which code is laid out otherwise. None of paths.
+    pub fn later_runs(&self) -> Option<usize> {
+        if self.benchmarks().is_some() {
+            let runs = self.paths.iter().map(|path| path.samples_per_run.len());
+            return Some(runs.max().unwrap_or(0));
+        }
+        Some(self.execution.as_ref()?.runs.len().saturating_sub(1))
+    }
+
     /// Whether `event` was counted of `path`, one of these. Of programs' rows, regions and windows
     /// fewer are than of paths, and what was not counted is not none.
     pub fn has_counted(&self, path: &PathResult, event: Event) -> bool {

@@ -1,5 +1,8 @@
 //! Comparing result files: tables, refusals, selection.
 
+use pathmeter_model::example::in_runs;
+use pathmeter_model::example::runs::ProgramExample;
+
 use crate::results::{base, bimodal, measured_otherwise, more_expensive, unchanged};
 use crate::scene::Scene;
 
@@ -71,4 +74,29 @@ fn changes_below_the_threshold_are_the_same() {
 fn an_unchanged_kernel_is_the_same_on_every_path() {
     let ran = Scene::with(&base(), &unchanged()).run(COMPARE);
     assert!(ran.stdout.ends_with("5 paths: 4 same, 1 unsupported\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn programs_and_benchmarks_of_too_few_runs_are_not_compared() {
+    let whole = |runs: usize| {
+        let program = crate::rows::program(1000, 70);
+        let runs = program.runs[..runs].to_vec();
+        ProgramExample { runs, regions: vec![], ..program }.result()
+    };
+    let benchmarks = |runs: usize| {
+        let mut result = whole(runs + 1);
+        result.paths = vec![in_runs("read/file", &vec![&[70][..]; runs])];
+        result.execution = None;
+        if let Some(program) = &mut result.configuration.program {
+            program.benchmarks = Some("criterion".to_owned());
+        }
+        result
+    };
+    for (few, enough) in [(whole(5), whole(6)), (benchmarks(4), benchmarks(5))] {
+        let ran = Scene::with(&enough, &few).run(COMPARE);
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains("can't be told apart by 4 later runs"), "{}", ran.stderr);
+        let ran = Scene::with(&enough, &enough).run(COMPARE);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
 }

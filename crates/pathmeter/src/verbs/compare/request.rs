@@ -8,6 +8,7 @@ use crate::screen::output::Screen;
 use crate::verbs::explained::Detail;
 use crate::verbs::joined::TimeColumns;
 use crate::verbs::judge::{Judge, budget};
+use crate::verbs::run::refuse_few;
 use crate::verbs::sides::{Sides, subjects};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
@@ -48,6 +49,7 @@ impl<'a> Request<'a> {
         let times = TimeColumns::new(args)?;
         let subjects = subjects(&names)?;
         refuse_program(&subjects, &names)?;
+        refuse_few_runs(&subjects)?;
         let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
         let judge = judge(args, &subjects, &probes, screen)?;
         let formats = formats(args, &names, screen)?;
@@ -152,4 +154,13 @@ fn refuse_program(subjects: &[Subject], names: &[&Path]) -> Result<(), Failure> 
         }
         _ => Ok(()),
     }
+}
+
+/// Refuses programs and benchmarks of so few runs that another layout could pass for a change.
+fn refuse_few_runs(subjects: &[Subject]) -> Result<(), Failure> {
+    let runs = subjects.iter().filter_map(|subject| match subject {
+        Subject::Result(result) => result.later_runs(),
+        Subject::Kernel(_) => None,
+    });
+    refuse_few(runs.min())
 }

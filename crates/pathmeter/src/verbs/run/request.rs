@@ -159,19 +159,16 @@ fn refuse_unlike_runs(
             later.push(args.guest.perturb as usize);
             continue;
         };
-        if result.benchmarks().is_some() {
-            let runs = result.paths.iter().map(|path| path.samples_per_run.len());
-            later.push(runs.max().unwrap_or(0));
-            continue;
-        }
-        let Some(execution) = &result.execution else {
+        let Some(runs) = result.later_runs() else {
             return Err(Failure::Usage {
                 message: format!("the result of {} has paths, and no program", result.subject.name),
                 help: "compare results of paths with `pathmeter compare`".to_owned(),
             });
         };
-        later.push(execution.runs.len().saturating_sub(1));
-        counted_alike(args, result)?;
+        later.push(runs);
+        if result.execution.is_some() {
+            counted_alike(args, result)?;
+        }
     }
     let two = subjects.len() > 1 || args.against.is_some();
     if two || matches!(pair, Some(Pair::Cpus(_))) {
