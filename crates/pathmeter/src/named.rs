@@ -1,8 +1,9 @@
-//! Subjects that go by a name get their files, before a verb begins.
+//! Subjects that go by a name, and folders of results, get their files, before a verb begins.
 
 use std::path::{Path, PathBuf};
 
 use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
+use crate::results_folder::expanded;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::named_kernel::{file, is_named};
@@ -18,15 +19,31 @@ pub(crate) fn found(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure>
     Ok(subject.to_owned())
 }
 
-/// Puts the files of kernels in the place of their names.
+/// Puts the files of kernels in the place of their names, and results in that of their folders.
 ///
 /// # Errors
-/// There is no such kernel.
+/// There is no such kernel, or a folder can't be read.
 pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
+    if let Some(several) = several(verb) {
+        *several = expanded(several)?;
+    }
     for subject in subjects(verb) {
         *subject = found(subject, screen)?;
     }
     Ok(())
+}
+
+/// The list of a verb that takes any number of results.
+fn several(verb: &mut Verb) -> Option<&mut Vec<PathBuf>> {
+    match verb {
+        Verb::Bisect(args) => Some(&mut args.kernels),
+        Verb::Report(args) => Some(&mut args.subjects),
+        Verb::History(args) => match &mut args.verb {
+            HistoryVerb::Add(args) => Some(&mut args.results),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// All that a verb takes kernels by.

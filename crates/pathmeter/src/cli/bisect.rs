@@ -19,6 +19,7 @@ Examples:
   pathmeter bisect --good v6.12 --bad v6.13 --path switch.yield -- \\
       sh -c 'make olddefconfig && make -j8 bzImage'
   pathmeter bisect --good v6.12 --bad v6.13 --path file.stat --event lfence -- make -j8 bzImage
+  pathmeter bisect results/ --path switch.yield       a plan's results, in the order of their names
   pathmeter bisect old.deb middle.deb new.deb --program 'ls -R /' --path getdents64
 
 After Ctrl-C, or if the machine goes down, the same command goes on where it was.
@@ -32,7 +33,7 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page))]
 pub(crate) struct BisectArgs {
-    /// Kernel images, or result files, in order
+    /// Kernel images, result files, or a folder of a plan's results, in order
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
     pub(crate) kernels: Vec<PathBuf>,
     /// The path that changed, as `pathmeter list paths` names it; with --program the row, region or

@@ -13,7 +13,6 @@ use crate::cli::{
     AddArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, RemoveArgs,
     ShowArgs,
 };
-use crate::results_folder::expanded;
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen};
@@ -41,13 +40,12 @@ pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> 
 /// Adds results, and reports each once it is on the disk.
 fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
     // All that can be wrong with the files is found before anything is changed.
-    let results = expanded(&args.results)?;
-    let read = Failure::gather(results.iter().map(|path| document(path)))?;
+    let read = Failure::gather(args.results.iter().map(|path| document(path)))?;
     let file = file(&args.database)?;
     make_folder(&args.database, &file)?;
     let mut store = Store::create(&file)?;
     let (label, commit) = (args.label.as_deref(), args.commit.as_deref());
-    for (path, Read { bytes, began }) in results.iter().zip(&read) {
+    for (path, Read { bytes, began }) in args.results.iter().zip(&read) {
         let date = args.date.or(*began).unwrap_or_else(Date::now);
         let added = store.add(NewResult { bytes, label, commit, date })?;
         let (done, kept) = match &added {

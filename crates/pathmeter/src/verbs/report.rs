@@ -15,7 +15,6 @@ use pathmeter_report::{FORMATS, MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
-use crate::results_folder::expanded;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
@@ -35,7 +34,6 @@ use input::Input;
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let args = &ReportArgs { subjects: expanded(&args.subjects)?, ..args.clone() };
     args.guest.refuse_pairs()?;
     refuse_format(&args.output)?;
     let base = picture::base(args)?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::documents::faults;
-use crate::results::base;
+use crate::results::{base, more_expensive};
 use crate::scene::{Ran, Scene, kernel, qemu};
 
 const WISHES: &str = "subjects = [\"kernels/*\", \"lab\"]\ncpus = [\"max\"]\n\
@@ -281,7 +281,7 @@ fn each_engine_gets_the_plans_shards_and_a_name_that_it_can_not_read_is_refused(
 }
 
 #[test]
-fn a_folder_of_results_stands_for_all_of_them_in_a_history_and_a_report() {
+fn a_folder_of_results_stands_for_all_of_them() {
     let (scene, plan) = planned(WISHES);
     std::fs::create_dir(scene.path("results")).unwrap();
     for (id, name) in ids(&plan).into_iter().zip(["linux-6.12", "linux-6.9", "linux-6.1"]) {
@@ -301,6 +301,13 @@ fn a_folder_of_results_stands_for_all_of_them_in_a_history_and_a_report() {
     let ran = scene.run(&["report", "results", "-o", "page.html"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert!(scene.read("page.html").contains("linux-6.9"));
+    let mut last = more_expensive();
+    "linux-6.12".clone_into(&mut last.subject.name);
+    scene.write(&format!("results/{}.json", ids(&plan)[0]), serde_json::to_vec(&last).unwrap());
+    let ran = scene.run(&["bisect", "results", "--path", "switch.yield"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let first = format!("first that differs: results/{}.json (3 measurements)", ids(&plan)[0]);
+    assert!(ran.stdout.starts_with(&first), "{}", ran.stdout);
     let idle = scene.run(&["report", "results", "-o", "page.html", "--cpu", "zen2"]);
     assert_eq!(idle.code, Some(2));
     assert!(idle.stderr.contains("--cpu would change nothing"), "{}", idle.stderr);
