@@ -19,6 +19,7 @@ mod examples;
 mod explain;
 mod features;
 mod file_systems;
+mod host;
 mod hostile;
 mod inputs;
 mod interrupt;

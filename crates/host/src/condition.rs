@@ -3,6 +3,9 @@
 
 use std::fmt;
 
+use crate::bpf::Programs;
+use crate::cgroup::Limit;
+
 /// I/O ports that there are: a condition may permit all of them.
 const PORTS: u32 = 1 << 16;
 
@@ -19,6 +22,10 @@ pub struct Condition {
     pub ports: u32,
     /// The number in tracefs of a tracepoint that is counted in each process; 0 is none.
     pub tracepoint: u64,
+    /// Limits of a control group that processes are in; without any they are in none of their own.
+    pub limits: Vec<Limit>,
+    /// BPF programs that are attached while a process is executed.
+    pub programs: Vec<Programs>,
 }
 
 impl Condition {

@@ -3,19 +3,28 @@
 //!
 //! Paths are executed by a program without libc, the agent's sibling (`../live`), which comes in
 //! this crate's bytes. Nothing stays changed on the host: the program has namespaces of its own
-//! where it may, ends with the process that started it, and pins and schedules only itself.
+//! where it may, ends with the process that started it, and pins and schedules only itself. A
+//! condition's control group is removed by a guard, however this process ends.
 
 mod arch;
+mod bpf;
+mod btf;
+mod cgroup;
 mod clock;
 mod condition;
 mod enough;
 mod machine;
+mod memory;
+mod mounts;
 mod path;
+mod quantity;
 mod server;
 mod session;
 mod surroundings;
 mod tracepoint;
 
+pub use bpf::Programs;
+pub use cgroup::{GroupError, Limit};
 pub use condition::{Condition, Setting};
 pub use machine::machine;
 pub use path::{HostPath, host_paths};

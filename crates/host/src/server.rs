@@ -13,11 +13,14 @@ use std::time::{Duration, Instant};
 
 use pathmeter_probes::{MAX_SAMPLES, batch::SIDES};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::{FdFlags, fcntl_setfd};
 use thiserror::Error;
 
 use crate::TIMING;
+use crate::bpf::Programs;
+use crate::cgroup::Group;
 use crate::condition::Condition;
+use crate::memory::memory_file;
 
 /// Most bytes of a line of an answer: all samples of a process in one.
 const MAX_LINE: u64 = 32 * MAX_SAMPLES as u64;
@@ -41,6 +44,8 @@ pub(crate) struct Request {
     pub(crate) seed: u64,
     /// Dependent additions after each call of a side.
     pub(crate) delays: [u32; SIDES],
+    /// Whether the kernel shall count how often BPF programs are executed.
+    pub(crate) counted: bool,
     /// Bytes of the process's environment.
     pub(crate) environment: usize,
 }
@@ -48,13 +53,22 @@ pub(crate) struct Request {
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// The ticks of each batch, of each side, in the order taken; and how often the condition's
-    /// tracepoint was hit meanwhile, if it has one.
-    Times(Vec<Vec<u64>>, Option<u64>),
+    /// The ticks of each batch, of each side, in the order taken, and what was counted meanwhile.
+    Times(Vec<Vec<u64>>, Counted),
     /// This kernel or processor can't execute the path, and why.
     Unsupported(String),
     /// Its proof failed, or its process did not come to its end, and how.
     Failed(String),
+}
+
+/// What was counted while a process took its times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// How often the condition's tracepoint was hit, if it has one.
+    pub(crate) hits: Option<u64>,
+    /// How often each of the condition's BPF programs was executed at least, by any process of the
+    /// machine, and whether all are machine code, if that was asked for.
+    pub(crate) runs: Option<(u64, bool)>,
 }
 
 /// What the program found of its surroundings.
@@ -88,6 +102,9 @@ pub enum ServerError {
     /// It ended.
     #[error("the program that executes the paths ended: it was killed, or had no memory")]
     Ended,
+    /// Somebody moved it.
+    #[error("the program that executes the paths was moved out of its control group")]
+    Moved,
     /// It wrote another line than those that it should.
     #[error("the program that executes the paths wrote a line that is none of its own")]
     Line,
@@ -107,16 +124,25 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it on `cpu`, for paths under this condition.
+    /// Starts it on `cpu`, for paths under this condition, in its group if it has one.
     ///
     /// # Errors
     /// If it can't be started or prepared.
-    pub(crate) fn start(cpu: u32, condition: &Condition) -> Result<Self, ServerError> {
+    pub(crate) fn start(
+        cpu: u32,
+        condition: &Condition,
+        group: Option<&Group>,
+    ) -> Result<Self, ServerError> {
         let file = memory_file(TIMING)?;
         let restraint = condition.restraint.as_deref().map(memory_file).transpose()?;
+        let list: String = condition.programs.iter().map(Programs::line).collect();
+        let programs = (!list.is_empty()).then(|| memory_file(list.as_bytes())).transpose()?;
+        let processes = group.map(inherited).transpose()?;
         let number = file.as_raw_fd();
+        let [group_file, list] =
+            [&processes, &programs].map(|file| file.as_ref().map_or(0, AsRawFd::as_raw_fd));
         let mut child = Command::new(format!("/proc/self/fd/{number}"))
-            .args(["serve", &format!("{cpu},{number}")])
+            .args(["serve", &format!("{cpu},{number},{group_file},{list}")])
             .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -128,7 +154,17 @@ impl Server {
         let &Condition { ports, tracepoint, .. } = condition;
         let mut server = Self { child, requests, answers, restraint, ports, tracepoint, ground };
         server.ground = server.prepared()?;
+        server.is_in(group)?;
         Ok(server)
+    }
+
+    /// Whether it is in this group, and so all that it started.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(crate) fn is_in(&self, group: Option<&Group>) -> Result<(), ServerError> {
+        let is_in = group.is_none_or(|group| group.has(self.child.id()));
+        if is_in { Ok(()) } else { Err(ServerError::Moved) }
     }
 
     /// What it found of its surroundings.
@@ -157,7 +193,7 @@ impl Server {
     pub(crate) fn execute(&mut self, request: &Request) -> Result<Came, ServerError> {
         self.requests.write_all(self.form(request).as_bytes()).map_err(|_| ServerError::Ended)?;
         let deadline = Instant::now() + PATIENCE;
-        let (mut sides, mut other, mut hits) = (Vec::new(), None, None);
+        let (mut sides, mut other, mut counted) = (Vec::new(), None, Counted::default());
         loop {
             let line = self.line(deadline)?;
             let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
@@ -166,7 +202,8 @@ impl Server {
                     let ticks = numbers(rest).filter(|n: &Vec<u64>| n.len() <= MAX_SAMPLES);
                     sides.push(ticks.ok_or(ServerError::Line)?.split_off(1));
                 }
-                "hits" => hits = Some(rest.parse().map_err(|_| ServerError::Line)?),
+                "hits" => counted.hits = Some(rest.parse().map_err(|_| ServerError::Line)?),
+                "runs" => counted.runs = Some(runs(rest).ok_or(ServerError::Line)?),
                 "unsupported" => other = Some(Came::Unsupported(reason(rest))),
                 "failed" => other = Some(Came::Failed(reason(rest))),
                 "refused" => return Err(refused(rest)),
@@ -182,21 +219,22 @@ impl Server {
             sides.len() == request.sides && sides.iter().all(|side| side.len() == request.batches);
         match (other, whole) {
             (Some(other), _) => Ok(other),
-            (None, true) => Ok(Came::Times(sides, hits)),
+            (None, true) => Ok(Came::Times(sides, counted)),
             (None, false) => Ok(Came::Failed("its process left no times".to_owned())),
         }
     }
 
     /// The request's line.
     fn form(&self, request: &Request) -> String {
-        let Request { path, calls, batches, sides, seed, delays, environment } = request;
+        let Request { path, calls, batches, sides, seed, delays, counted, environment } = request;
+        let counted = u8::from(*counted);
         let windows = batches * sides;
         let [first, second, third] = delays;
         let restraint = self.restraint.as_ref().map_or(0, AsRawFd::as_raw_fd);
         let Self { ports, tracepoint, .. } = self;
         format!(
             "{path},{calls},{windows},{sides},{seed},{first},{second},{third},{restraint},{ports},\
-             {tracepoint},{environment}\n"
+             {tracepoint},{counted},{environment}\n"
         )
     }
 
@@ -243,16 +281,20 @@ impl Drop for Server {
     }
 }
 
-/// A file in memory with this content. It is not closed on execution: programs open it by its
-/// number.
-fn memory_file(content: &[u8]) -> Result<File, io::Error> {
-    let mut file = File::from(memfd_create("pathmeter", MemfdFlags::empty())?);
-    file.write_all(content)?;
-    Ok(file)
-}
-
 fn numbers<N: FromStr>(text: &str) -> Option<Vec<N>> {
     text.split(' ').map(|word| word.parse().ok()).collect()
+}
+
+fn runs(rest: &str) -> Option<(u64, bool)> {
+    let (runs, translated) = rest.split_once(' ')?;
+    Some((runs.parse().ok()?, translated == "1"))
+}
+
+/// The list of the group's processes, open for a program that is started next.
+fn inherited(group: &Group) -> Result<File, io::Error> {
+    let file = group.processes()?;
+    fcntl_setfd(&file, FdFlags::empty())?;
+    Ok(file)
 }
 
 fn refused(rest: &str) -> ServerError {

@@ -19,11 +19,12 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 
 use self::error::why;
 use self::path::Path;
+use crate::cgroup::Group;
 use crate::clock::{Moment, step};
 use crate::condition::Condition;
 use crate::enough::is_narrow;
 use crate::path::host_paths;
-use crate::server::{Came, Ground, Request, Server, ServerError};
+use crate::server::{Came, Counted, Ground, Request, Server, ServerError};
 
 mod document;
 mod error;
@@ -119,6 +120,8 @@ struct Session<'a> {
     numbers: Numbers,
     /// One of each side: base's; of two conditions, those of its copy and of new as well.
     servers: Vec<Server>,
+    /// The group of each condition, if it has one.
+    groups: [Option<Group>; 2],
     paths: Vec<Path>,
     notes: Vec<String>,
     ground: Option<Ground>,
@@ -140,6 +143,7 @@ impl<'a> Session<'a> {
             stamps: 0,
             numbers: Numbers::of(wanted.seed),
             servers: Vec::new(),
+            groups: groups(wanted.conditions)?,
             paths: paths.collect(),
             notes: Vec::new(),
             ground: None,
@@ -157,7 +161,8 @@ impl<'a> Session<'a> {
         let mut started: Vec<Option<Server>> = sides.iter().map(|_| None).collect();
         for side in self.order(sides.len()) {
             let condition = &self.wanted.conditions[sides[side]];
-            started[side] = Some(Server::start(self.wanted.cpu, condition)?);
+            let group = self.groups[sides[side]].as_ref();
+            started[side] = Some(Server::start(self.wanted.cpu, condition, group)?);
         }
         self.servers = started.into_iter().flatten().collect();
         self.ground = self.ground.or(self.servers.first().map(Server::ground));
@@ -184,6 +189,24 @@ impl<'a> Session<'a> {
         self.read_clock()?;
         for at in 0..self.paths.len() {
             self.settle(at)?;
+        }
+        self.count_runs()
+    }
+
+    /// Has one process of each path under each condition with BPF programs, while the kernel counts
+    /// how often these are executed: that takes time, so it is done before times are taken.
+    fn count_runs(&mut self) -> Result<(), SessionError> {
+        for (server, condition) in [(0, 0), (2, 1)] {
+            let with = self.wanted.conditions.get(condition);
+            if with.is_none_or(|condition| condition.programs.is_empty()) {
+                continue;
+            }
+            for at in 0..self.paths.len() {
+                let request = self.paths[at].request(1, self.wanted.batches as usize);
+                if self.paths[at].is_open() && server < self.servers.len() {
+                    self.process_of_sides(server, at, &Request { counted: true, ..request })?;
+                }
+            }
         }
         Ok(())
     }
@@ -366,11 +389,14 @@ impl<'a> Session<'a> {
             ..*request
         };
         let started = self.begin.microseconds();
-        let came = match self.servers[server].execute(&request) {
+        let group = self.groups[usize::from(server == 2)].as_ref();
+        let came = self.servers[server].execute(&request);
+        let came = match came.and_then(|came| self.servers[server].is_in(group).map(|()| came)) {
             Err(error) => {
                 // Whatever the process has done to its server: the next paths get another one.
-                let condition = &self.wanted.conditions[usize::from(server == 2)];
-                match Server::start(self.wanted.cpu, condition) {
+                let side = usize::from(server == 2);
+                let condition = &self.wanted.conditions[side];
+                match Server::start(self.wanted.cpu, condition, self.groups[side].as_ref()) {
                     Ok(other) => self.servers[server] = other,
                     Err(error) => {
                         self.go_on_without(error)?;
@@ -384,14 +410,18 @@ impl<'a> Session<'a> {
         let took = self.begin.microseconds() - started;
         let path = &mut self.paths[at];
         match came {
-            Came::Times(sides, hits) => {
+            Came::Times(sides, Counted { hits, runs }) => {
                 path.shortest = path.shortest.min(took);
                 let longer = Duration::from_micros(took - path.shortest);
                 self.still += if longer > STILL { longer } else { Duration::ZERO };
                 // What is around the windows, such as the child's end, is a few hits.
                 let windows = (request.batches * request.sides) as u64;
-                let proved = &mut path.proved[usize::from(server == 2)];
+                let side = usize::from(server == 2);
+                let proved = &mut path.proved[side];
                 *proved = hits.map(|hits| hits >= windows && proved.unwrap_or(true));
+                let calls = windows.saturating_mul(request.calls);
+                let ran = runs.map(|(runs, translated)| (runs >= calls, translated));
+                path.ran[side] = ran.or(path.ran[side]);
                 return Ok(Some(sides));
             }
             Came::Unsupported(reason) => path.end(Status::Unsupported, &reason),
@@ -405,4 +435,19 @@ impl<'a> Session<'a> {
         }
         Ok(None)
     }
+}
+
+/// The group of each condition that has limits of one.
+fn groups(conditions: &[Condition]) -> Result<[Option<Group>; 2], SessionError> {
+    let make = |condition: Option<&Condition>| {
+        let condition = condition.filter(|condition| !condition.limits.is_empty());
+        let made = condition.map(|condition| {
+            Group::make(&condition.limits).map_err(|error| SessionError::Condition {
+                condition: condition.name.clone(),
+                why: error.to_string(),
+            })
+        });
+        made.transpose()
+    };
+    Ok([make(conditions.first())?, make(conditions.get(1))?])
 }

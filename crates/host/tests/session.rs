@@ -5,7 +5,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use pathmeter_host::{
-    Condition, SessionError, Wanted, allowed_cpus, host_paths, measure, tracepoint_number,
+    Condition, Limit, Programs, SessionError, Wanted, allowed_cpus, host_paths, measure,
+    tracepoint_number,
 };
 use pathmeter_model::{Status, TimeComparison, TimeVerdict, Times, parse_times};
 
@@ -137,6 +138,95 @@ fn a_tracepoint_is_proved_where_it_is_hit_or_refused_with_a_reason() {
         Err(error) => panic!("{error}"),
     }
     assert_eq!(mounts(), before);
+}
+
+/// Folders of control groups that this process's sessions made, wherever groups are mounted.
+fn groups() -> Vec<String> {
+    let mounts = mounts();
+    let places = mounts.lines().filter(|line| line.contains(" cgroup2 "));
+    let places = places.filter_map(|line| line.split(' ').nth(1));
+    let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let own = text.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/").to_owned();
+    let around = places.flat_map(|place| {
+        let groups = std::path::Path::new(&own).ancestors();
+        groups.map(|group| format!("{place}{}", group.display())).collect::<Vec<_>>()
+    });
+    let folders = around.filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&format!("pathmeter-{}-", std::process::id()))).collect()
+}
+
+fn limited(name: &str, value: &str) -> Condition {
+    let limits = vec![Limit { name: name.to_owned(), value: value.to_owned() }];
+    Condition { name: format!("cgroup:{name}={value}"), limits, ..Condition::default() }
+}
+
+/// One after the other in one test: they look for the groups of this process. Whatever the machine
+/// permits.
+#[test]
+fn a_control_group_is_there_for_a_session_and_gone_after_it_or_refused_with_a_reason() {
+    for (name, value) in [("depth", "3"), ("pids.max", "100"), ("hugetlb.2MB.max", "0")] {
+        let conditions = [condition("default", None), limited(name, value)];
+        let seen = Cell::new(0);
+        let interrupted = || {
+            seen.set(seen.get().max(groups().len()));
+            false
+        };
+        let wanted =
+            Wanted { interrupted: &interrupted, ..wanted(&["syscall.getppid"], &conditions) };
+        let came = measure(&wanted, &|_| ());
+        assert_eq!(groups(), [""; 0], "{name}");
+        match came {
+            Ok(times) => {
+                assert_eq!(seen.get(), 1, "{name}");
+                let told = |note: &String| note.contains("the processes were in the group /");
+                let note = times.notes.iter().find(|note| told(note)).unwrap();
+                let limit = format!("and its {name} reads {value}");
+                assert!(name == "depth" || note.contains(&limit), "{note}");
+                assert!(name != "depth" || note.ends_with("/in/in"), "{note}");
+                assert_eq!(times.paths[0].status, Status::Ok);
+            }
+            Err(SessionError::Condition { condition, why }) => {
+                assert_eq!(condition, format!("cgroup:{name}={value}"));
+                assert!(why.contains("control group") || why.contains("handed on"), "{why}");
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let conditions = [condition("default", None), limited("depth", "2")];
+    let interrupted = || !groups().is_empty();
+    let wanted = Wanted { interrupted: &interrupted, ..wanted(&["switch.pipe"], &conditions) };
+    let came = measure(&wanted, &|_| ());
+    assert!(matches!(came, Err(SessionError::Interrupted | SessionError::Condition { .. })));
+    assert_eq!(groups(), [""; 0]);
+    let nowhere = [limited("nosuch.max", "1")];
+    let Err(SessionError::Condition { why, .. }) =
+        measure(&self::wanted(&["syscall.getppid"], &nowhere), &|_| ())
+    else {
+        panic!("no kernel has it")
+    };
+    assert!(why.contains("nosuch") || why.contains("mounted nowhere"), "{why}");
+    assert_eq!(groups(), [""; 0]);
+}
+
+/// Whatever the machine permits: executions prove them where they are, and elsewhere nothing does.
+#[test]
+fn bpf_programs_are_executed_in_each_call_or_refused_with_a_reason() {
+    let programs = vec![Programs::find("raw_tracepoint:sys_enter", 2).unwrap()];
+    let bpf = Condition { name: "bpf".to_owned(), programs, ..Condition::default() };
+    let conditions = [condition("default", None), bpf];
+    match measure(&wanted(&["syscall.getppid", "insn.inc"], &conditions), &|_| ()) {
+        Ok(times) => {
+            let note = times.notes.iter().find(|note| note.starts_with("bpf: ")).unwrap();
+            assert!(note.contains("executed in each call of syscall.getppid"), "{note}");
+            assert!(note.contains("unproved on insn.inc"), "{note}");
+        }
+        Err(SessionError::Condition { condition, why }) => {
+            assert_eq!(condition, "bpf");
+            assert!(why.contains("CAP_BPF") || why.contains("CONFIG_BPF"), "{why}");
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 #[test]

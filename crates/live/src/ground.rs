@@ -5,7 +5,7 @@
 //!   in it, and a loopback interface without rules. Both end with the program. A program that takes
 //!   times has an IPC namespace as well, if it may.
 //! - The root cgroup, if it may: elsewhere Linux accounts for memory, and may refuse real-time
-//!   tasks.
+//!   tasks. A program whose condition has a group of its own is in that.
 //! - One CPU.
 //!
 //! A program that takes times ([`make`]) does without what it may not have, and says so: an
@@ -42,17 +42,29 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
+    /// Whether the program has namespaces and a root file system of its own.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.apart
+    }
+
     /// Each as 0 or 1.
     pub(crate) fn numbers(&self) -> [u64; 3] {
         [self.in_root_cgroup, self.apart, self.real_time].map(u64::from)
     }
 }
 
-/// Makes them for `cpu`, as far as it may.
-pub(crate) fn make(cpu: usize) -> Result<Ground, Refused> {
+/// Makes them for `cpu`, as far as it may. `group` is the number by which the list of processes of
+/// the control group is open that the program is to be in, or 0; it is closed.
+pub(crate) fn make(cpu: usize, group: usize) -> Result<Ground, Refused> {
     // Where memory runs out, the kernel kills a probe rather than the command that tells of it.
     let _ = write(b"/proc/self/oom_score_adj\0", b"1000");
-    let in_root_cgroup = enter_root_cgroup().is_ok();
+    let in_root_cgroup = if group > 0 {
+        sys::write(group, b"0").map_err(at("cgroup"))?;
+        let _ = sys::close(group);
+        false
+    } else {
+        enter_root_cgroup().is_ok()
+    };
     let apart = (unshare(0).is_ok() || own_user_namespace().is_ok()) && new_root().is_ok();
     task::pin(cpu).map_err(at("sched_setaffinity"))?;
     Ok(Ground { in_root_cgroup, apart, real_time: may_be_real_time() })

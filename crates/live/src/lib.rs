@@ -23,6 +23,8 @@
 )]
 #![allow(clippy::cast_possible_truncation, reason = "usize has 64 bits on the only target")]
 
+#[cfg(any(test, feature = "batch"))]
+mod bpf;
 mod count;
 #[cfg(any(test, feature = "batch"))]
 #[path = "../../probes/src/descriptor.rs"]
@@ -34,6 +36,8 @@ mod failure;
 #[cfg(any(test, feature = "batch"))]
 mod given;
 mod ground;
+#[cfg(any(test, feature = "batch"))]
+mod guard;
 #[path = "../../agent/src/landlock.rs"]
 mod landlock;
 mod line;
@@ -73,6 +77,8 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         [_, b"serve", numbers] => time::serve(numbers),
         #[cfg(any(test, feature = "batch"))]
         [_, b"time", numbers, given] => time::process(numbers, given),
+        #[cfg(any(test, feature = "batch"))]
+        [_, b"guard", outermost, depth] => guard::watch(outermost, depth),
         #[cfg(any(test, feature = "batch"))]
         [_, paths::exec::ARGUMENT] => sys::exit(paths::exec::CODE),
         [_, modes, cpu] => count::pass(modes, cpu),

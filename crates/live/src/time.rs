@@ -5,16 +5,18 @@
 //! of another size, so that its stack begins elsewhere. The server reads requests, a line each:
 //!
 //! ```text
-//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,FILTER,PORTS,TRACEPOINT,PAD
+//! INDEX,CALLS,WINDOWS,SIDES,SEED,DELAY,DELAY,DELAY,FILTER,PORTS,TRACEPOINT,COUNTED,PAD
 //! ```
 //!
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
 //! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
 //! call of a side, the number by which a filter of system calls is open, or 0, the I/O port below
-//! which all are permitted, or 0, a tracepoint's number in tracefs, or 0, and bytes of the
-//! environment. A process has a second argument, with what is the same for all ([`given`]). Each
-//! request is answered by lines `hits COUNT`, if there is a tracepoint, and `side NUMBER TICKS…`,
-//! `unsupported REASON` or `failed REASON`, then `end`; or by `refused STEP ERROR`.
+//! which all are permitted, or 0, a tracepoint's number in tracefs, or 0, whether the kernel shall
+//! count how often BPF programs are executed, 0 or 1, and bytes of the environment. A process has a
+//! second argument, with what is the same for all ([`given`]). Each request is answered by lines
+//! `hits COUNT`, if there is a tracepoint, and `side NUMBER TICKS…`, `unsupported REASON` or
+//! `failed REASON`, then `end`; or by `refused STEP ERROR`. Then there is `runs COUNT TRANSLATED`,
+//! if executions of BPF programs were counted, and `done`.
 
 use core::{
     ptr::null,
@@ -29,6 +31,7 @@ use pathmeter_probes::{
 };
 
 use crate::{
+    bpf::{Attached, Programs},
     execution::Execution,
     failure::prove,
     given,
@@ -49,13 +52,15 @@ const REQUEST: usize = 256;
 /// Most bytes that the environment may have.
 const MAX_PAD: usize = 8192;
 
-/// The server's life: its arguments are the CPU, and the number by which it has the program's file
-/// open. It ends with its input.
+/// The server's life: its arguments are the CPU, and the numbers by which it has open the program's
+/// file, the list of processes of its control group, or 0, and the list of its BPF programs, or 0.
+/// It ends with its input.
 pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
-    let [cpu, file] = read(numbers).ok_or(Refused::ARGUMENTS)?;
+    let [cpu, file, group, programs] = read(numbers).ok_or(Refused::ARGUMENTS)?;
     let _ = sys::prctl(flag::PR_SET_PDEATHSIG, flag::SIGKILL);
     let second = given::find_second_cpu(cpu as usize);
-    let ground = ground::make(cpu as usize)?;
+    let ground = ground::make(cpu as usize, group as usize)?;
+    let programs = (programs > 0).then(|| Programs::read(programs as usize)).transpose()?;
     // Not before: who leaves no core file may not write to its own files in /proc, which map its
     // user into a namespace.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
@@ -65,14 +70,29 @@ pub(crate) fn serve(numbers: &[u8]) -> Result<(), Refused> {
     while let Some(length) = next_line(&mut request) {
         // Another process may have moved this one, and a CPU may have gone.
         task::pin(cpu as usize).map_err(at("sched_setaffinity"))?;
-        match task::in_child(|| execute(&mut request, length)) {
-            Ok((_, Ended::Exit(0))) => {}
-            Ok((_, ended)) => Line::write(format_args!("failed the process ended: {ended:?}"), []),
-            Err(error) => Line::write(format_args!("failed no process (error {error})"), []),
-        }
+        let attached = programs.as_ref().map(|it| it.attach(ground.is_apart())).transpose()?;
+        one(&mut request, length, attached.as_ref());
+        drop(attached);
         Line::write(format_args!("done"), []);
     }
     Ok(())
+}
+
+/// Has a process do what the request asks for, while these programs are attached.
+fn one(request: &mut [u8; REQUEST], length: usize, attached: Option<&Attached>) {
+    let asked = |end: &[u8]| end.rsplit(|byte| *byte == b',').nth(1) == Some(b"1");
+    let attached = attached.filter(|_| request.get(..length).is_some_and(asked));
+    let counting = attached.and_then(|_| Attached::count_runs().ok());
+    match task::in_child(|| execute(request, length)) {
+        Ok((_, Ended::Exit(0))) => {}
+        Ok((_, ended)) => Line::write(format_args!("failed the process ended: {ended:?}"), []),
+        Err(error) => Line::write(format_args!("failed no process (error {error})"), []),
+    }
+    if let (Some(attached), Some(counting)) = (attached, counting) {
+        let (runs, translated) = attached.runs();
+        let _ = sys::close(counting);
+        Line::write(format_args!("runs {runs} {}", u8::from(translated)), []);
+    }
 }
 
 /// Reads a line from standard input, without its end: how many bytes of `line` it has. None at the
@@ -128,8 +148,8 @@ pub(crate) fn process(numbers: &[u8], given: &[u8]) -> Result<(), Refused> {
     const FEW: usize = 100;
     let _ = sys::alarm(WHOLE_LIMIT);
     given::keep(read(given).ok_or(Refused::ARGUMENTS)?);
-    let [index, calls, windows, sides, seed, delays @ .., restraint, end, number, _pad] =
-        read::<12>(numbers).ok_or(Refused::ARGUMENTS)?;
+    let [index, calls, windows, sides, seed, delays @ .., restraint, end, number, _counted, _pad] =
+        read::<13>(numbers).ok_or(Refused::ARGUMENTS)?;
     let (index, sides) = (index as usize, sides as usize);
     let windows = (windows as usize).clamp(1, MAX_SAMPLES);
     PROBE.store(index, Relaxed);

@@ -317,7 +317,8 @@ pub(crate) struct CompareArgs {
     /// Count changes of less than so many percent of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
-    /// Compare even if more than the kernel differs; the differences are listed
+    /// Compare even if more than the kernel differs, or if --times are of another kernel; the
+    /// differences are listed
     #[arg(long)]
     pub(crate) across: bool,
     /// Join the counts with times of the same two sides: documents of `measure host -o`, base's and

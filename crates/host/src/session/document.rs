@@ -6,6 +6,7 @@ use pathmeter_model::{Status, TimeMethod, Times, TimesSchema};
 
 use super::Session;
 use super::error::SessionError;
+use crate::cgroup::Group;
 use crate::clock::Moment;
 use crate::machine::machine;
 
@@ -54,6 +55,37 @@ impl Session<'_> {
         }
     }
 
+    /// Says what proves the control group of a condition.
+    fn note_groups(&mut self) {
+        for (condition, group) in self.wanted.conditions.iter().zip(&self.groups) {
+            let proof = group.as_ref().map(Group::proof);
+            self.notes.extend(proof.map(|proof| format!("{}: {proof}", condition.name)));
+        }
+    }
+
+    /// Says on which paths the BPF programs of a condition were executed.
+    fn note_programs(&mut self) {
+        for (at, condition) in self.wanted.conditions.iter().enumerate() {
+            if condition.programs.is_empty() {
+                continue;
+            }
+            let counted = self.paths.iter().filter(|path| !path.of.name.starts_with("clock."));
+            let counted = counted.filter_map(|path| Some((path.of.name, path.ran[at]?)));
+            let (ran, not): (Vec<_>, Vec<_>) = counted.partition(|(_, (ran, _))| *ran);
+            let interpreted = ran.iter().chain(&not).any(|(_, (_, translated))| !translated);
+            let flat = |paths: Vec<(&'static str, (bool, bool))>| {
+                paths.into_iter().map(|(name, (ran, _))| (name, ran)).collect::<Vec<_>>()
+            };
+            let how = if interpreted { " and interpreted" } else { "" };
+            let attached = Some(format!("attached{how} for each process, as the kernel shows"));
+            let ran = few(&flat(ran)).map(|ran| format!("executed in each call of {ran}"));
+            let not = few(&flat(not))
+                .map(|not| format!("unproved on {not}, where they are not executed so often"));
+            let all: Vec<String> = attached.into_iter().chain(ran).chain(not).collect();
+            self.notes.push(format!("{}: {}", condition.name, all.join("; ")));
+        }
+    }
+
     /// The rate of the time stamp counter: over the whole session or, since the counter may go on
     /// or not while the machine is suspended, over a moment after it.
     fn ticks_per_second(&mut self) -> u64 {
@@ -70,6 +102,8 @@ impl Session<'_> {
 
     pub(super) fn finish(mut self) -> Result<Times, SessionError> {
         self.note_tracepoints();
+        self.note_groups();
+        self.note_programs();
         if !self.still.is_zero() {
             let seconds = self.still.as_secs_f64();
             self.notes.push(format!(

@@ -47,6 +47,30 @@ pub(super) fn why(step: &str, error: i32) -> String {
              kernel.perf_event_paranoid of at most 1"
                 .into()
         }
+        ("bpf-load" | "bpf-attach", rustix::io::Errno::PERM | rustix::io::Errno::ACCESS) => {
+            "BPF programs are refused: root, or CAP_BPF with CAP_PERFMON and for packets \
+             CAP_NET_ADMIN, is necessary, and a kernel that is not locked down"
+                .into()
+        }
+        ("bpf-load", rustix::io::Errno::NOSYS) => {
+            "this kernel has no BPF (CONFIG_BPF_SYSCALL)".into()
+        }
+        ("bpf-load", rustix::io::Errno::INVAL) => {
+            "this kernel has no BPF programs of this type, or not for this function".into()
+        }
+        ("bpf-attach", rustix::io::Errno::NOENT) => {
+            "this kernel has no such place for a BPF program".into()
+        }
+        ("bpf-attach", rustix::io::Errno::TOOBIG) => {
+            "the kernel takes fewer BPF programs there".into()
+        }
+        ("bpf-network", _) => {
+            "a BPF program for packets would be in the machine's own network: the measured \
+             processes have none of their own here"
+                .into()
+        }
+        ("bpf-list", _) => "these are too many BPF programs for one condition".into(),
+        ("cgroup", errno) => format!("no process can be moved to its control group: {errno}"),
         _ => format!("{step}: {errno}"),
     }
 }

@@ -15,6 +15,9 @@ pub(super) struct Path {
     /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
     /// process; None where it has none, or no process of it came to its end.
     pub(super) proved: [Option<bool>; 2],
+    /// Of each condition, whether its BPF programs were executed in each call, and whether they are
+    /// machine code; None where it has none, or the kernel did not count them.
+    pub(super) ran: [Option<(bool, bool)>; 2],
     /// Microseconds of the shortest of its processes.
     pub(super) shortest: u64,
 }
@@ -30,8 +33,9 @@ impl Path {
             replicates: Vec::new(),
             single: None,
         };
+        let shortest = u64::MAX;
         let mut path =
-            Self { of, times, failures: Vec::new(), proved: [None; 2], shortest: u64::MAX };
+            Self { of, times, failures: Vec::new(), proved: [None; 2], ran: [None; 2], shortest };
         if let Some(reason) = of.left_out {
             path.end(Status::Unsupported, reason);
         }
@@ -55,6 +59,7 @@ impl Path {
             sides,
             seed: 0,
             delays: [0; SIDES],
+            counted: false,
             environment: 0,
         }
     }

@@ -71,8 +71,9 @@ pub(crate) struct GuestArgs {
     /// and selinux:FILE for what their programs set. A setting that this kernel does not know is an
     /// error.
     /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
-    /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, ioports:N, for the
-    /// I/O ports below N, and perf:GROUP:EVENT (docs/guide/host.md).
+    /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, cgroup:,
+    /// bpf:TYPE:PLACE, ioports:N, for the I/O ports below N, and perf:GROUP:EVENT
+    /// (docs/guide/host.md).
     #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
     pub(crate) under: Vec<Under>,
     /// Load a module of the kernel before measuring, with all modules that it needs; may be

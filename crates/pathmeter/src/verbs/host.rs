@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pathmeter_host::{
-    Condition, Progress, Setting as Live, TracepointError, Wanted, allowed_cpus, host_paths,
-    tracepoint_number,
+    Condition, Limit, Programs, Progress, Setting as Live, TracepointError, Wanted, allowed_cpus,
+    host_paths, tracepoint_number,
 };
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
@@ -13,7 +13,7 @@ use pathmeter_measure::meant::meant;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
-use pathmeter_model::{Boots, Status, TIME_MARGIN, TimeComparison, Times};
+use pathmeter_model::{Boots, Host, Status, TIME_MARGIN, TimeComparison, Times};
 use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
@@ -181,6 +181,17 @@ impl<'a> TimedSides<'a> {
         base.cloned().zip(comparison).ok_or_else(nothing_to_compare)
     }
 
+    /// The machines that are timed, in the order of their names.
+    pub(crate) fn hosts(&self) -> Result<Vec<Host>, Failure> {
+        let one = |name: &&Path| {
+            if is_host(name) {
+                return Ok(vec![pathmeter_host::machine(cpu(self.host)?)]);
+            }
+            Ok(times(name)?.boots.into_iter().take(1).map(|times| times.host).collect())
+        };
+        Ok(self.names.iter().map(one).collect::<Result<Vec<_>, Failure>>()?.concat())
+    }
+
     fn taken(&self, shown: &dyn Fn(&str) -> bool, screen: &Screen) -> Result<Taken, Failure> {
         let session = |conditions: &[Condition]| {
             session(self.host, shown, conditions, self.margin, screen).map(Box::new)
@@ -282,17 +293,34 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
             }
         }
     }
-    let mut settings = under.condition.settings().iter();
-    match settings.find_map(|setting| Some((setting, why_not(setting)?))) {
-        Some((setting, why)) => Err(refused(&setting.to_string(), why)),
-        None => Ok(condition),
+    for setting in under.condition.settings() {
+        let lacking = |why: String| Failure::Usage {
+            message: format!("{setting} can't be had on this machine: {why}"),
+            help: "`pathmeter doctor host` shows what this machine permits".to_owned(),
+        };
+        match setting {
+            Setting::Cgroup { name, value } => {
+                condition.limits.push(Limit { name: name.clone(), value: value.clone() });
+            }
+            Setting::Bpf { place, programs } => {
+                condition.programs.push(Programs::find(place, *programs).map_err(lacking)?);
+            }
+            _ => {
+                let why = why_not(setting).map(|why| refused(&setting.to_string(), why));
+                why.map_or(Ok(()), Err)?;
+            }
+        }
     }
+    Ok(condition)
 }
 
 /// Why measured processes alone can't have the setting, if they can't.
 fn why_not(setting: &Setting) -> Option<&'static str> {
     Some(match setting {
-        Setting::Seccomp(_) | Setting::Landlock(_) => return None,
+        Setting::Seccomp(_)
+        | Setting::Landlock(_)
+        | Setting::Cgroup { .. }
+        | Setting::Bpf { .. } => return None,
         Setting::Ruleset(_) => "only a guest can have a ruleset of Landlock; landlock:N can be had",
         Setting::Boot(_) => "it would have to boot again",
         Setting::Sysctl { .. } | Setting::Sysfs { .. } => {
@@ -304,17 +332,12 @@ fn why_not(setting: &Setting) -> Option<&'static str> {
         | Setting::Kprobe(_)
         | Setting::Ftrace(_)
         | Setting::Module(_)
-        | Setting::Tool(_)
-        | Setting::Bpf { .. } => {
+        | Setting::Tool(_) => {
             "it would be the whole machine's, and not the measured processes' alone"
         }
         Setting::Uprobe { .. } => "it is at a function of a program of `run`",
         Setting::Disk(_) => "a program of `run` begins in it",
         Setting::Netns(_) => "no path of a live host goes to another network namespace yet",
-        Setting::Cgroup { .. } => {
-            "a control group is no process's, and one would be left on the machine if this \
-             command were killed"
-        }
     })
 }
 

@@ -36,6 +36,38 @@ pub(crate) fn subjects(names: &[&Path]) -> Result<Vec<Subject>, Failure> {
     Failure::gather(names.iter().map(|name| Subject::open(name)))
 }
 
+/// A kernel that is or was counted.
+#[derive(Clone)]
+pub(crate) struct Counted {
+    /// What the user calls it.
+    pub(crate) name: String,
+    /// Its release, as `uname -r` prints it.
+    pub(crate) release: Option<String>,
+    /// Its build id, in hexadecimal digits.
+    pub(crate) build_id: Option<String>,
+}
+
+impl Counted {
+    fn of_result(result: &Measurement) -> Self {
+        let release = result.configuration.release.clone();
+        Self { name: result.subject.name.clone(), release, build_id: None }
+    }
+
+    /// What can't be read is not known: measuring it will say so.
+    fn of_image(image: &Image) -> Self {
+        let kernel = image.load().ok();
+        let id = kernel.as_ref().and_then(|kernel| kernel.build_id.as_ref());
+        let hexadecimal = |id: &Vec<u8>| {
+            id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+        };
+        Self {
+            name: image.subject().name,
+            release: image.release(kernel.as_ref().and_then(|kernel| kernel.release.clone())),
+            build_id: id.map(hexadecimal),
+        }
+    }
+}
+
 impl Sides {
     /// Finds QEMU and hashes the kernels, if there are any.
     pub(crate) fn prepare(subjects: Vec<Subject>, guest: &GuestArgs) -> Result<Self, Failure> {
@@ -58,6 +90,21 @@ impl Sides {
     pub(crate) fn kernels(&self) -> Option<(&Session, [&Image; 2])> {
         let [base, new] = &self.images[..] else { return None };
         Some((self.session.as_ref()?, [base, new]))
+    }
+
+    /// Which kernels base and new are, as far as their files tell.
+    pub(crate) fn counted(&self) -> Vec<Counted> {
+        let mut images = self.images.iter();
+        let mut of = |subject: &Subject| match subject {
+            Subject::Result(result) => Some(Counted::of_result(result)),
+            Subject::Kernel(_) => images.next().map(Counted::of_image),
+        };
+        let mut all: Vec<Counted> = self.subjects.iter().filter_map(&mut of).collect();
+        all.extend(images.map(Counted::of_image));
+        if let [one] = &all[..] {
+            all.push(one.clone());
+        }
+        all
     }
 
     /// Refuses, before the first kernel is measured, what one of them lacks.

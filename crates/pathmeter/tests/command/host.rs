@@ -53,7 +53,8 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
     for (line, told) in [
         (&["measure", "host", "--under", "boot:nopti"][..], "it would have to boot again"),
         (&["measure", "host", "--under", "sysctl:vm.swappiness=1"], "change the whole machine"),
-        (&["measure", "host", "--under", "cgroup:memory.max=64M"], "would be left on the machine"),
+        (&["measure", "host", "--under", "bpf:cgroup_sysctl"], "the group of all processes"),
+        (&["measure", "host", "--under", "bpf:tracepoint:sched:shed_switch"], "trace"),
         (&["measure", "host", "--under", "ioports:0"], "is 1 to 65536"),
         (&["measure", "host", "--under", "perf:sched"], "GROUP:EVENT"),
         (&["measure", "host", "--under", "perf:sched:shed_switch"], "tracepoint"),
@@ -132,13 +133,37 @@ fn times(levels: [u64; 3]) -> String {
     serde_json::to_string(&times).unwrap()
 }
 
+/// The same, of the kernel of this release.
+fn times_of(release: &str, levels: [u64; 3]) -> String {
+    times(levels).replace("\"7.1.0\"", &format!("\"{release}\""))
+}
+
+#[test]
+fn counts_and_times_of_two_kernels_are_joined_only_if_that_is_asked_for() {
+    let scene = Scene::new();
+    scene.write("a.json", serde_json::to_string(&base()).unwrap());
+    scene.write("a.times.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
+    scene.write("b.times.json", times_of("6.2.0", [10_500, 55_000, 90_000]));
+    let sides = ["compare", "a.json", "a.json", "--times", "a.times.json"];
+    let sides = [&sides[..], &["--times", "b.times.json"]].concat();
+    let ran = scene.run(&sides);
+    assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+    let told = "is not the kernel that was timed: it is 6.1.0-old, and that was 6.2.0";
+    assert!(ran.stderr.contains(told) && ran.stderr.contains("--across"), "{}", ran.stderr);
+    let across = scene.run(&[&sides[..], &["--across"]].concat());
+    assert_eq!(across.code, Some(0), "{}", across.stderr);
+    assert!(across.stderr.contains(told), "{}", across.stderr);
+    let noted = "new was counted with Linux 6.1.0-old and timed with Linux 6.2.0";
+    assert!(across.stdout.replace('\n', " ").contains(noted), "{}", across.stdout);
+}
+
 #[test]
 fn counts_and_times_are_joined_and_what_both_mean_is_told() {
     let scene = Scene::new();
     scene.write("a.json", serde_json::to_string(&base()).unwrap());
     scene.write("b.json", serde_json::to_string(&more_expensive()).unwrap());
-    scene.write("a.times.json", times([10_000, 50_000, 90_000]));
-    scene.write("b.times.json", times([10_500, 55_000, 90_000]));
+    scene.write("a.times.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
+    scene.write("b.times.json", times_of("6.1.0-new", [10_500, 55_000, 90_000]));
     let sides = ["compare", "a.json", "b.json", "--times", "a.times.json"];
     let ran = scene.run(&[&sides[..], &["--times", "b.times.json"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -219,8 +244,8 @@ fn reported(scene: &Scene, arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn times_are_a_page_of_one_session_of_two_and_beside_counts() {
     let scene = Scene::new();
-    scene.write("a.json", times([10_000, 50_000, 90_000]));
-    scene.write("b.json", times([10_500, 55_000, 90_000]));
+    scene.write("a.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
+    scene.write("b.json", times_of("6.1.0-old", [10_500, 55_000, 90_000]));
     scene.write("count.json", serde_json::to_string(&base()).unwrap());
     let page = |arguments: &[&str]| {
         assert_eq!(reported(&scene, arguments), (Some(0), String::new()), "{arguments:?}");

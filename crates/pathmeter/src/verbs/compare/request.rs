@@ -54,6 +54,9 @@ impl<'a> Request<'a> {
         let judge = judge(args, &subjects, &probes, screen)?;
         let formats = formats(args, &names, screen)?;
         let sides = sides(args, subjects, pair.is_some())?;
+        if let Some(times) = &times {
+            times.refuse_foreign(&sides, args.across, screen)?;
+        }
         Ok(Self { sides, probes, judge, times, detail, across, formats })
     }
 }
