@@ -27,7 +27,7 @@ typedef struct {
 } qemu_info_t;
 
 enum { CB_NO_REGS = 0 };
-enum { MEM_RW = 3 };
+enum { MEM_W = 2, MEM_RW = 3 };
 
 typedef void exec_cb_t(unsigned int vcpu, void *data);
 typedef void mem_cb_t(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/idle.h"
 #include "common/marker.h"
 #include "common/qemu.h"
 #include "common/steps.h"
 #include "common/stream.h"
 #include "counter/exits.h"
-#include "counter/idle.h"
 #include "counter/pieces.h"
 #include "counter/window.h"
 #include "kernel/passage.h"

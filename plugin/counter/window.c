@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "common/idle.h"
 #include "common/linkage.h"
 #include "common/stream.h"
 #include "counter/exits.h"
-#include "counter/idle.h"
 #include "counter/pieces.h"
 #include "counter/set.h"
 #include "kernel/passage.h"

@@ -13,6 +13,7 @@
 #include "program/classes.h"
 #include "program/places.h"
 #include "program/processes.h"
+#include "program/sleeps.h"
 #include "program/task.h"
 #include "program/windows.h"
 
@@ -111,14 +112,28 @@ static void close_task(struct task *task, bool agent)
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
 
-static struct task *task_of(uint64_t id)
+/* Where the task stands, or would. */
+static size_t place_of_task(uint64_t id)
 {
 	size_t at = (id * 0x9e3779b97f4a7c15u >> 32) % MOST_TASKS;
-	struct task *task;
 
-	for (; (task = account.tasks[at]); at = (at + 1) % MOST_TASKS)
-		if (task->id == id)
-			return task;
+	while (account.tasks[at] && account.tasks[at]->id != id)
+		at = (at + 1) % MOST_TASKS;
+	return at;
+}
+
+struct task *known_task(uint64_t id)
+{
+	return account.tasks[place_of_task(id)];
+}
+
+static struct task *task_of(uint64_t id)
+{
+	size_t at = place_of_task(id);
+	struct task *task = account.tasks[at];
+
+	if (task)
+		return task;
 	if (account.task_count == MOST_TASKS / 2) {
 		lose(TOO_MANY_TASKS);
 		return account.current;
@@ -371,8 +386,12 @@ void return_from_kernel(const struct reading *now, struct repeat *repeat)
 
 void switch_to(uint64_t id, const struct reading *now)
 {
+	uint64_t steps = now->user + now->kernel - account.faults;
+
 	settle(now);
+	leave_task(account.current);
 	account.current = task_of(id);
+	resume_task(account.current, steps);
 	account.since_switch = (struct counts){ 0 };
 	cells.fresh = cells.wanted;
 	cells.since_switch.count = 0;
@@ -386,6 +405,7 @@ void begin_task(const struct reading *now)
 	take(current_counts(), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);
+	task->away = task->woken = false;
 	begin_in_process(task);
 	task->origin = NEW_KERNEL_TASK;
 	task->in_user = false;

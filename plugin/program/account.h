@@ -36,6 +36,9 @@ void open_account(uint64_t id, const struct reading *now);
 /* The run ends, in the agent's own code. */
 void close_account(const struct reading *now);
 
+/* The task `id`, if there was anything of it in this run; else NULL. */
+struct task *known_task(uint64_t id);
+
 void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	  const struct repeat *repeat, const struct begun *begun);
 

@@ -13,10 +13,12 @@
 #include "kernel/ram.h"
 #include "program/account.h"
 #include "program/cells.h"
+#include "program/idling.h"
 #include "program/lines.h"
 #include "program/places.h"
 #include "program/processes.h"
 #include "program/regions.h"
+#include "program/sleeps.h"
 #include "program/task.h"
 #include "program/task_struct.h"
 #include "program/windows.h"
@@ -55,6 +57,7 @@ static void enter(enum row_kind kind, uint32_t id)
 
 	if (!account.open)
 		return;
+	end_wait(now.user + now.kernel - account.faults);
 	push(kind, id, &now, &repeat, &begun);
 	repeat.instruction = NULL;
 }
@@ -192,13 +195,26 @@ void on_new_task(unsigned int vcpu, void *data)
 
 void on_copy_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
-	enum { ALIGNMENT = 64 };	/* of a task's record; Linux kernel/fork.c, fork_init() */
-
 	(void)vcpu;
 	(void)data;
 	if (account.open && qemu_plugin_mem_is_store(info) &&
-	    qemu_plugin_mem_size_shift(info) == 3 && !((address ^ current_id) % ALIGNMENT))
+	    qemu_plugin_mem_size_shift(info) == 3 && !((address ^ current_id) % TASK_ALIGNMENT))
 		note_fork(address, account.current->process);
+}
+
+void on_wake_store(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	const struct reading now = reading(0);
+	struct task *task;
+
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	if (!account.open)
+		return;
+	task = known_task(slot_near(address));
+	if (task)
+		wake_task(task, account.current, now.user + now.kernel - account.faults);
 }
 
 void on_new_program(unsigned int vcpu, void *data)
@@ -225,6 +241,8 @@ void on_idle(unsigned int vcpu, void *data)
 	(void)vcpu;
 	(void)data;
 	seen.idled++;
+	if (account.open)
+		wait_for_interrupt();
 }
 
 /* ---- String instructions --------------------------------------------------------------------- */

@@ -58,6 +58,9 @@ void on_new_task(unsigned int vcpu, void *data);
 /* Of each access of the function that copies a task: one stores the new one's stack pointer. */
 void on_copy_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 
+/* Of each store of a function that wakes a task: the first into its state is the wake-up. */
+void on_wake_store(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
 void on_new_program(unsigned int vcpu, void *data);
 
 /* A block of the kernel's code begins at the address `data`. */

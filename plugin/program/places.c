@@ -16,6 +16,14 @@ static size_t place_count;
 struct place entry_text;
 static bool own_functions[ROW_KIND + 1];
 
+bool wake_up_is_known(void)
+{
+	for (size_t at = 0; at < place_count; at++)
+		if (places[at].kind == WAKE_UP)
+			return true;
+	return false;
+}
+
 bool is_own_function(unsigned int kind)
 {
 	return kind <= ROW_KIND && own_functions[kind];

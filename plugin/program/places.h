@@ -25,6 +25,7 @@ enum place_kind {
 	SWITCH = 'w',		/* from task to task */
 	NEW_TASK_ENTRY = 'n',	/* where a new task begins */
 	TASK_COPY = 'c',	/* copies what the architecture keeps of a task */
+	WAKE_UP = 'k',		/* wakes a task */
 	NEW_PROGRAM = 'b',	/* a task executes a program, and has its name */
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
 	FUNCTION = 'u',		/* of the program's: functions.h */
@@ -48,6 +49,9 @@ extern HIDDEN struct place entry_text;
 
 /* Reads the table; false if it is none. */
 bool read_places(int fd);
+
+/* Whether the kernel's function that wakes a task is among the places. */
+bool wake_up_is_known(void);
 
 /* Whether this kind of work is of functions, and a program itself causes it. */
 bool is_own_function(unsigned int kind);

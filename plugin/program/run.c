@@ -12,8 +12,11 @@
 #include "program/callgrind.h"
 #include "program/cells.h"
 #include "program/flow.h"
+#include "program/idling.h"
+#include "program/places.h"
 #include "program/processes.h"
 #include "program/regions.h"
+#include "program/sleeps.h"
 #include "program/task.h"
 #include "program/window_marks.h"
 #include "program/windows.h"
@@ -70,6 +73,30 @@ static void write_processes(void)
 	}
 }
 
+/* The number of a process as PROCESS has it; 0 if none was told. */
+static uint64_t told_process(uint32_t process)
+{
+	return processes.unparted ? NO_PROCESS : process;
+}
+
+static void write_sleeps(void)
+{
+	const uint64_t about[] = { sleeps.sleepless, idling.unknown, idle_steps() };
+
+	put_record(SLEEPS, about, sizeof(about) / sizeof(*about));
+	for (size_t at = 0; !sleeps.sleepless && at < MOST_SLEEPS; at++) {
+		const struct sleep *sleep = &sleeps.all[at];
+		const uint64_t numbers[] = {
+			told_process(sleep->process), sleep->kind, sleep->id,
+			told_process(sleep->waker.process), sleep->waker.kind, sleep->waker.id,
+			sleep->count, sleep->steps, sleep->idle, sleep->first,
+		};
+
+		if (sleep->count)
+			put_record(SLEEP, numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+}
+
 static void write_cells(void)
 {
 	for (size_t at = 0; at < cells.room; at++) {
@@ -100,6 +127,8 @@ void on_program_begin(unsigned int vcpu, void *data)
 	begun.class = 0;
 	open_account(current_id, &now);
 	open_windows();
+	open_sleeps(wake_up_is_known());
+	open_idling();
 	if (!current_id)
 		lose(NO_TASK);
 }
@@ -127,6 +156,7 @@ void on_program_end(unsigned int vcpu, void *data)
 	if (!account.lost) {
 		write_cells();
 		write_processes();
+		write_sleeps();
 	}
 	reserve(1);
 	put(account.lost ? LOST : RUN);

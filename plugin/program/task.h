@@ -79,6 +79,13 @@ struct frame {
 	struct cell_list early;	/* until the frame has a name */
 };
 
+/* Who ended a sleep (sleeps.h). */
+struct waker {
+	uint32_t process;
+	enum row_kind kind;
+	uint32_t id;
+};
+
 enum task_origin { PROGRAM_TASK, NEW_KERNEL_TASK, OTHER_TASK };
 
 enum { MOST_FRAMES = 16, MOST_TASKS = 1 << 15, MOST_ROWS = 1 << 12 };
@@ -94,6 +101,12 @@ struct task {
 	struct frame frames[MOST_FRAMES];
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
 	uint32_t process;	/* processes.h */
+	bool away;		/* it is switched away from; and was woken since then: */
+	bool woken;
+	uint64_t woken_at;	/* in steps */
+	struct waker waker;
+	uint64_t idle_before;	/* steps that the CPU had waited; and how often it had: */
+	uint64_t wakes_before;
 };
 
 struct row {

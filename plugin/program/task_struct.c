@@ -39,6 +39,11 @@ void see_slot(uint32_t info, uint64_t slot, uint64_t offset)
 		direct_map = slot - (place - ram.start);
 }
 
+uint64_t slot_near(uint64_t address)
+{
+	return address / TASK_ALIGNMENT * TASK_ALIGNMENT + slot_offset;
+}
+
 /* Where `length` bytes at an address of the kernel's are in ours; NULL if they are not in RAM. */
 static const uint8_t *kernel_memory(uint64_t address, uint64_t length)
 {

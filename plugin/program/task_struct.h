@@ -18,9 +18,13 @@
 #include <stdint.h>
 
 enum { LONGEST_TASK_NAME = 15 };	/* Linux TASK_COMM_LEN, less its end */
+enum { TASK_ALIGNMENT = 64 };	/* bytes, of a task's record; Linux kernel/fork.c, fork_init() */
 
 /* The kernel accesses a task's slot, which is `offset` bytes after the task's record. */
 void see_slot(uint32_t info, uint64_t slot, uint64_t offset);
+
+/* The slot of the task whose record has this address among its first 64 bytes, if it is one's. */
+uint64_t slot_near(uint64_t address);
 
 /* Finds the fields by the task with this slot, a child of the agent's that has no child and no
  * other thread. False if they are not found; once they are, they are kept. */

@@ -123,6 +123,9 @@ static void translate_place(struct qemu_plugin_insn *insn, const struct instruct
 	case TASK_COPY:
 		qemu_plugin_register_vcpu_mem_cb(insn, on_copy_access, CB_NO_REGS, MEM_RW, NULL);
 		break;
+	case WAKE_UP:
+		qemu_plugin_register_vcpu_mem_cb(insn, on_wake_store, CB_NO_REGS, MEM_W, NULL);
+		break;
 	case NEW_PROGRAM:
 		if (first)
 			on_execution(insn, on_new_program, NULL);

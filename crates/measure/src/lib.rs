@@ -35,6 +35,7 @@ pub mod program_point_windows;
 mod program_processes;
 pub mod program_result;
 pub mod program_runs;
+mod program_sleeps;
 pub mod recording;
 pub mod recordings;
 mod repeat;

@@ -40,6 +40,18 @@ pub(crate) fn processes(
     Ok(processes)
 }
 
+/// What each process of a run is called, and what stands for those that are none of the run's.
+pub(crate) fn process_names(known: &AccountProcesses) -> BTreeMap<Owner, String> {
+    let mut names = BTreeMap::from([
+        (Owner::Beyond, MORE_PROCESSES.to_owned()),
+        (Owner::Unknown, UNKNOWN_PROCESSES.to_owned()),
+    ]);
+    tree(&known.processes, &mut HashSet::new(), &mut |at, process, _| {
+        names.insert(Owner::Process(at), process);
+    });
+    names
+}
+
 /// Adds a row to that of its kind and name.
 pub(crate) fn include(rows: &mut Vec<ProgramRow>, more: ProgramRow) {
     let known = rows.iter_mut().find(|row| (row.kind, &row.name) == (more.kind, &more.name));

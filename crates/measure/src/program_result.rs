@@ -18,6 +18,7 @@ use crate::packed_program::PackedProgram;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
 use crate::program_runs::{Accounted, KernelNames, accounted};
+use crate::program_sleeps::{note as sleeps_note, sleeps};
 use crate::results::sha256;
 use crate::session::{Report, Session};
 
@@ -107,23 +108,20 @@ fn document(
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
-    let Accounted { runs, regions, functions, processes_note } =
+    let Accounted { runs, regions, functions, processes_note, slept, names } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
     let counted: Vec<Event> = counted_events(lines).collect();
     let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
+    let processes = process_results(&runs, &counted);
+    let sleeps = sleeps(&slept, &names, &kernel.places, !processes.is_empty());
     Ok(Measurement {
         schema: ResultSchema::V1,
         subject: image.subject(),
         configuration: Configuration { program: Some(program), ..configuration },
         guest: None,
         paths: program_rows(&runs, &counted, functions, regions),
-        execution: Some(Execution {
-            ended,
-            output,
-            runs: clocks,
-            processes: process_results(&runs, &counted),
-        }),
-        notes: processes_note.into_iter().collect(),
+        execution: Some(Execution { ended, output, runs: clocks, processes, sleeps }),
+        notes: processes_note.into_iter().chain(sleeps_note(&slept)).collect(),
     })
 }
 

@@ -7,8 +7,9 @@ use pathmeter_model::{
     Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountRegion, AccountRow, Accounts, FIRST_WINDOW, KernelPlaces,
-    RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE, VECTOR, counted_events, folded,
+    Account, AccountCell, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts,
+    FIRST_WINDOW, KernelPlaces, RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE, VECTOR,
+    counted_events, folded,
 };
 
 use crate::executions::{counted, median};
@@ -25,6 +26,20 @@ pub struct Accounted {
     pub functions: Vec<RowFunctions>,
     /// What is said of processes that were not told apart, in the first run in which some were not.
     pub processes_note: Option<String>,
+    /// Where tasks slept in each run.
+    pub slept: Vec<Slept>,
+    /// The names of regions, by number.
+    pub names: Vec<String>,
+}
+
+/// Where tasks slept in a run.
+pub struct Slept {
+    /// The run's processes.
+    pub processes: AccountProcesses,
+    /// The sleeps.
+    pub sleeps: AccountSleeps,
+    /// Steps of the clock in which the CPU idled.
+    pub idle: u64,
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
@@ -50,7 +65,7 @@ pub fn accounted(
     let names = accounts.names;
     let mut runs = Vec::new();
     let (mut all, mut cells, mut windows) = (Vec::new(), Vec::new(), Vec::new());
-    let mut processes_note = None;
+    let (mut processes_note, mut slept) = (None, Vec::new());
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
         let in_run = |what: &dyn Display| format!("run {number}: {what}");
         let account = account.map_err(|lost| in_run(&lost))?;
@@ -60,14 +75,17 @@ pub fn accounted(
         let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
         check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
         processes_note = processes_note.or_else(|| note(&account.processes));
-        runs.push(counted);
         all.push(account.regions);
         cells.push(account.cells);
         windows.push(account.windows);
+        let idle = counted.clock.idle;
+        slept.push(Slept { processes: account.processes, sleeps: account.sleeps, idle });
+        runs.push(counted);
     }
     let mut regions = regions(&all);
     regions.extend(kernel.windows.rows(&windows, lines));
-    Ok(Accounted { runs, regions, functions: functions(&cells, &names, kernel), processes_note })
+    let functions = functions(&cells, &names, kernel);
+    Ok(Accounted { runs, regions, functions, processes_note, slept, names })
 }
 
 /// The kernel's symbols, as far as they are needed.

@@ -10,7 +10,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ProcessResult;
+use crate::{ProcessResult, SleepResult};
 
 /// How the program of a result was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +25,10 @@ pub struct Execution {
     /// if it had only one, or if they were not told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessResult>,
+    /// Where the program's tasks slept, and who woke them. Empty if none did, or if that is not
+    /// known; then a note says so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleeps: Vec<SleepResult>,
 }
 
 /// The guest's clock in one run of a program.

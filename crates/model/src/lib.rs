@@ -38,6 +38,7 @@ mod parse;
 mod parse_error;
 mod parse_execution;
 mod parse_processes;
+mod parse_sleeps;
 mod parse_time_comparison;
 mod parse_times;
 mod path_result;
@@ -50,6 +51,7 @@ mod row_costs;
 mod row_name;
 mod schema;
 mod settings;
+mod sleep;
 mod slope;
 mod tail;
 mod text;
@@ -114,6 +116,7 @@ pub use settings::{
     SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet,
 };
+pub use sleep::{SleepResult, WokenBy};
 pub use slope::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
 pub use text::{clean, clean_lines, is_obeyed};
 pub use time_comparison::{

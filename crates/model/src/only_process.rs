@@ -6,7 +6,9 @@ use pathmeter_trace::RowKind;
 
 use crate::program_rows::row;
 use crate::work::Counts;
-use crate::{Configuration, Execution, Measurement, PathResult, ProcessResult, Program};
+use crate::{
+    Configuration, Execution, Measurement, PathResult, ProcessResult, Program, SleepResult,
+};
 
 impl Measurement {
     /// The program's processes; none if it had only one, or if they were not told apart.
@@ -27,8 +29,14 @@ impl Measurement {
         let program = self.configuration.program.clone();
         let program = program.map(|it| Program { process: Some(asked.to_owned()), ..it });
         let configuration = Configuration { program, ..self.configuration.clone() };
-        let execution = self.execution.clone();
-        let execution = execution.map(|it| Execution { processes: Vec::new(), ..it });
+        let is_shown = |sleep: &SleepResult| {
+            let of = |process: &&ProcessResult| Some(&process.process) == sleep.process.as_ref();
+            sleep.kind != RowKind::Region && processes.iter().any(of)
+        };
+        let execution = self.execution.clone().map(|mut it| {
+            it.sleeps.retain(is_shown);
+            Execution { processes: Vec::new(), ..it }
+        });
         let paths = match processes {
             [one] => one.rows.clone(),
             several => added(several),

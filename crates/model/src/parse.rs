@@ -14,6 +14,7 @@ use serde_json::error::Category;
 use crate::bounds::{bounded, quoted, shortened};
 use crate::parse_execution::check_execution;
 use crate::parse_processes::check_processes;
+use crate::parse_sleeps::check_sleeps;
 use crate::{
     Causes, Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
     MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult,
@@ -37,6 +38,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
         check_paths(&process.rows, measurement.configuration.clock)?;
     }
     check_processes(&measurement)?;
+    check_sleeps(&measurement)?;
     if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
         let what = "a text has control characters".to_owned();
         return Err(ParseError::Field { field: "guest".to_owned(), what });

@@ -4,10 +4,10 @@
 mod common;
 
 use common::{path, runs::*, whole};
-use pathmeter_model::example::runs::ProgramExample;
+use pathmeter_model::example::runs::{ProgramExample, sleep};
 use pathmeter_model::{
-    FunctionCost, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, RowFunctions, RowKind,
-    command_line, parse_measurement,
+    FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError,
+    RowFunctions, RowKind, SleepResult, command_line, parse_measurement,
 };
 use serde_json::{Value, json};
 
@@ -242,4 +242,41 @@ fn what_is_too_large_is_refused() {
 fn a_command_is_shown_as_one_would_type_it() {
     let words = ["/bin/sh", "-c", "echo it's $HOME", "", "a=b", "größe"].map(str::to_owned);
     assert_eq!(command_line(&words), r"/bin/sh -c 'echo it'\''s $HOME' '' a=b größe");
+}
+
+/// What is wrong with the sleeps of a program of two runs, if this is the second of them.
+fn sleeps_refused(second: SleepResult) -> String {
+    let first = sleep("sh", "read", Some("sh/echo"), "write", &[3, 4]);
+    let example = ProgramExample { sleeps: vec![first, second], ..two_processes() };
+    parse_measurement(&bytes(&example)).unwrap_err().to_string()
+}
+
+#[test]
+fn sleeps_are_read_back_and_are_those_of_the_runs() {
+    let sleeps = vec![
+        sleep("sh", "read", Some("sh/echo"), "write", &[3, 4]),
+        sleep("sh/echo", "read", None, "timer interrupt (timer)", &[1, 0]),
+    ];
+    let example = ProgramExample { sleeps: sleeps.clone(), ..two_processes() };
+    let read = parse_measurement(&bytes(&example)).unwrap();
+    assert_eq!(read.execution.as_ref().unwrap().sleeps, sleeps);
+    let echo: Vec<&_> = read.processes().iter().filter(|it| it.process == "sh/echo").collect();
+    let alone = read.of_processes("echo", &echo).execution.unwrap();
+    assert_eq!(alone.sleeps, sleeps[1..]);
+    let good = || sleep("sh", "wait4", None, "timer", &[1, 1]);
+    let mut odd = good();
+    odd.steps_to_run.pop();
+    for (second, what) in [
+        (sleep("sh", "read", Some("sh/echo"), "write", &[1, 1]), "that in \"read\" is there twice"),
+        (sleep("sh", "wait4", None, "timer", &[1]), "it does not have the numbers of 2 runs"),
+        (odd, "it does not have the numbers of 2 runs"),
+        (SleepResult { kind: RowKind::Softirq, ..good() }, "it is in no row of own work, and in"),
+        (SleepResult { idle: vec![None, Some(u64::MAX)], ..good() }, "it has a number above"),
+    ] {
+        let text = sleeps_refused(second);
+        assert!(text.starts_with(&format!("execution.sleeps[1]: {what}")), "{text}");
+    }
+    let long = "x".repeat(MAX_NAME_BYTES + 1);
+    let text = sleeps_refused(SleepResult { slept_in: long, ..good() });
+    assert!(text.contains("length of a name of a sleep"), "{text}");
 }

@@ -3,6 +3,7 @@
 mod compared_processes;
 mod comparison;
 mod processes;
+mod sleeps;
 mod unseen;
 
 use std::cmp::Reverse;
@@ -17,6 +18,7 @@ pub(crate) use comparison::program_comparison_table;
 use pathmeter_trace::Event;
 
 use self::processes::processes;
+use self::sleeps::sleeps;
 use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
@@ -65,6 +67,7 @@ pub(crate) fn program_table(
         "\n".to_owned(),
         add_up(result, execution, style),
         processes(result, rows, style),
+        sleeps(execution, rows, style),
         functions(result, rows, style),
         regions(result, style),
         footer(&result.subject, &configuration, &result.notes, style),

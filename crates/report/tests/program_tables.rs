@@ -7,10 +7,10 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::configuration;
-use pathmeter_model::example::runs::{self as example, ProgramExample, row, run};
+use pathmeter_model::example::runs::{self as example, ProgramExample, row, run, sleep};
 use pathmeter_model::{
     Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
-    RowKind, Threshold, Unit, compare,
+    RowKind, SleepResult, Threshold, Unit, compare,
 };
 use pathmeter_report::{
     AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
@@ -180,6 +180,39 @@ fn a_program_on_two_kernels() {
     insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, PLAIN));
 }
 
+/// Sleeps of three runs, of which the first does not count.
+fn sleeping() -> ProgramExample {
+    let napping = SleepResult {
+        process: None,
+        idle: vec![Some(0), None, Some(1)],
+        ..sleep("", "clock_nanosleep", None, "timer interrupt (timer)", &[90, 2, 2])
+    };
+    let region = SleepResult {
+        kind: RowKind::Region,
+        process: None,
+        idle: vec![Some(0), Some(123_456), Some(123_456)],
+        ..sleep("", "user.wait", None, "write", &[1, 4, 4])
+    };
+    let wakers = ["futex", "exit_group", "softirqs", "kernel threads", "close"];
+    let futex = (1..).zip(wakers).map(|(often, by)| SleepResult {
+        ..sleep("sort", "futex", Some("sort/cat"), by, &[0, often, often])
+    });
+    let never = sleep("sort", "read", None, "timer interrupt (timer)", &[7, 0, 0]);
+    let many = (0..12).map(|number| sleep("sort", &format!("call-{number}"), None, "x", &[1; 3]));
+    let all = [napping, region, never].into_iter().chain(futex);
+    ProgramExample { sleeps: all.chain(many).collect(), ..cloud() }
+}
+
+#[test]
+fn a_program_that_sleeps() {
+    let part = |shown| {
+        let text = program_table(&sleeping(), shown, PLAIN);
+        text.split("\n\n").find(|part| part.starts_with("slept in")).unwrap().to_owned()
+    };
+    insta::assert_snapshot!([part(Folded), part(All)].join("\n\n"));
+    assert!(!program_table(&cloud(), All, PLAIN).contains("slept in"));
+}
+
 #[test]
 fn a_program_on_two_kernels_with_all_rows() {
     insta::assert_snapshot!(compared(&cloud(), &rt(), All, PLAIN));
@@ -221,6 +254,7 @@ fn the_usual_numbers_fit_a_hundred_columns() {
         compared(&cloud(), &cloud(), All, PLAIN),
         compared(&cloud(), &rt(), All, NARROW),
         program_table(&pipeline(cloud()), All, PLAIN),
+        program_table(&sleeping(), Folded, PLAIN),
         compared(&pipeline(cloud()), &pipeline(rt()), All, NARROW),
     ] {
         let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
@@ -236,6 +270,7 @@ fn a_terminal_obeys_nothing_of_a_guest() {
     result.program.command = vec![TEXT.into()];
     result.regions = vec![PathResult { path: format!("user.{TEXT}"), ..region(7) }];
     result.notes = vec![TEXT.into()];
+    result.sleeps = vec![sleep(TEXT, TEXT, Some(TEXT), TEXT, &[1, 1])];
     let mut other = result.clone();
     other.program.environment = vec![TEXT.into()];
     for text in [program_table(&result, All, NARROW), compared(&result, &other, All, NARROW)] {

@@ -26,8 +26,9 @@ mod witness;
 
 pub use accounts::{
     Account, AccountCell, AccountProcess, AccountProcesses, AccountRegion, AccountRow,
-    AccountWindow, Accounts, FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner,
-    RegionWindow, RowKind, UNNAMED, USER_CODE, Unparted, VECTOR, accounts, counted_events,
+    AccountSleep, AccountSleeps, AccountWindow, Accounts, FIRST_WINDOW, KernelWindow, Lost,
+    MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless, UNNAMED, USER_CODE, Unparted,
+    VECTOR, Waker, accounts, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;

@@ -12,6 +12,7 @@ mod kernels;
 mod processes;
 mod regions;
 mod repeats;
+mod sleeps;
 mod sums;
 mod versions;
 mod windows;
@@ -50,6 +51,7 @@ fn build() -> PathBuf {
         "patched",
         "processes",
         "regions",
+        "sleeps",
         "threads",
     ] {
         let flags: &[&str] = match name {

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use pathmeter_model::Status;
 use pathmeter_trace::{
-    AccountProcess, AccountProcesses, Event, Events, Lost, Misuse, Owner, Unparted,
+    AccountProcess, AccountProcesses, AccountSleeps, Event, Events, Lost, Misuse, Owner, Unparted,
 };
 
 use super::*;
@@ -41,7 +41,8 @@ fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
 fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
     let (windows, processes) = (Vec::new(), AccountProcesses::default());
-    Account { idled: 0, rows, regions, misuses, cells, windows, processes }
+    let sleeps = AccountSleeps::default();
+    Account { idled: 0, rows, regions, misuses, cells, windows, processes, sleeps }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {

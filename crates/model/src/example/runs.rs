@@ -6,8 +6,8 @@ use pathmeter_trace::{Event, RowKind};
 
 use crate::{
     Configuration, Ended, Execution, Measurement, Output, PathResult, ProcessRun, Program,
-    ProgramRow, ProgramRun, ResultSchema, RowFunctions, RunClock, Subject, process_results,
-    program_rows,
+    ProgramRow, ProgramRun, ResultSchema, RowFunctions, RunClock, SleepResult, Subject, WokenBy,
+    process_results, program_rows,
 };
 
 /// The runs of a program to vary, of which a result is made last.
@@ -31,6 +31,8 @@ pub struct ProgramExample {
     pub functions: Vec<RowFunctions>,
     /// The program's regions.
     pub regions: Vec<PathResult>,
+    /// Where its tasks slept.
+    pub sleeps: Vec<SleepResult>,
     /// What a reader must know.
     pub notes: Vec<String>,
 }
@@ -55,6 +57,7 @@ pub fn program(name: &str, configuration: Configuration, runs: Vec<ProgramRun>) 
         runs,
         functions: vec![],
         regions: vec![],
+        sleeps: vec![],
         notes: vec![],
     }
 }
@@ -69,6 +72,7 @@ impl ProgramExample {
             output: self.output.clone(),
             runs: self.runs.iter().map(|run| run.clock).collect(),
             processes: process_results(&self.runs, &self.events),
+            sleeps: self.sleeps.clone(),
         };
         Measurement {
             schema: ResultSchema::V1,
@@ -110,4 +114,25 @@ pub fn of_processes(run: ProgramRun, names: &[&str]) -> ProgramRun {
     };
     let processes = names.iter().enumerate().map(process).collect();
     ProgramRun { processes, ..run }
+}
+
+/// Sleeps of a process in a system call, so many in each of these runs, which the process `by`
+/// ended in `work`; from each wake-up it is 100 steps until the task runs.
+#[must_use]
+pub fn sleep(
+    process: &str,
+    slept_in: &str,
+    by: Option<&str>,
+    work: &str,
+    runs: &[u64],
+) -> SleepResult {
+    SleepResult {
+        kind: RowKind::Syscall,
+        slept_in: slept_in.to_owned(),
+        process: Some(process.to_owned()),
+        woken_by: WokenBy { process: by.map(str::to_owned), work: work.to_owned() },
+        sleeps: runs.to_vec(),
+        steps_to_run: runs.iter().map(|sleeps| sleeps * 100).collect(),
+        idle: runs.iter().map(|_| Some(0)).collect(),
+    }
 }

@@ -3,6 +3,7 @@
 mod kind;
 mod point_window;
 mod process;
+mod sleeps;
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -13,12 +14,13 @@ pub(crate) use kind::KINDS;
 pub use kind::RowKind;
 pub use point_window::{AccountWindow, KernelWindow};
 pub use process::{AccountProcess, AccountProcesses, Owner, Unparted};
+pub use sleeps::{AccountSleep, AccountSleeps, Sleepless, Waker};
 
 use crate::arch::classes::classes;
 use crate::event::{Event, Events};
 
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x04\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x05\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -87,6 +89,8 @@ pub struct Account {
     pub windows: Vec<AccountWindow>,
     /// The program's processes.
     pub processes: AccountProcesses,
+    /// Where its tasks slept, and who woke them.
+    pub sleeps: AccountSleeps,
 }
 
 /// What a row executed in a block of the kernel's code.
@@ -232,6 +236,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         cells: Vec::new(),
         point_windows: Vec::new(),
         processes: AccountProcesses::default(),
+        sleeps: AccountSleeps::default(),
         events: HashSet::new(),
     };
     let mut accounts = Accounts::default();
@@ -254,6 +259,7 @@ struct Reader<R> {
     cells: Vec<AccountCell>,
     point_windows: Vec<AccountWindow>,
     processes: AccountProcesses,
+    sleeps: AccountSleeps,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,
 }
@@ -280,6 +286,7 @@ impl<R: Read> Reader<R> {
             self.cells.clear();
             self.point_windows.clear();
             self.processes = AccountProcesses::default();
+            self.sleeps = AccountSleeps::default();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -297,11 +304,11 @@ impl<R: Read> Reader<R> {
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
         let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
-        let processes = take(&mut self.processes);
-        Ok(Account { idled, rows, regions, misuses, cells, windows, processes })
+        let (processes, sleeps) = (take(&mut self.processes), take(&mut self.sleeps));
+        Ok(Account { idled, rows, regions, misuses, cells, windows, processes, sleeps })
     }
 
-    /// A record about regions, windows, cells or processes.
+    /// A record about regions, windows, cells, processes or sleeps.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -322,6 +329,8 @@ impl<R: Read> Reader<R> {
             10 => self.read_processes(),
             11 => self.process(),
             12 => self.part(),
+            13 => self.read_sleeps(),
+            14 => self.sleep(),
             _ => Err("it has a record of an unknown kind"),
         }
     }

@@ -93,15 +93,20 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
-    pub(super) fn part(&mut self) -> Result<(), &'static str> {
-        let owner = match self.number()? {
-            0 => Owner::Unknown,
-            number if number == u64::from(UNNAMED) => Owner::Beyond,
+    /// Whose work comes next, by the number of the process.
+    pub(super) fn owner(&mut self) -> Result<Owner, &'static str> {
+        match self.number()? {
+            0 => Ok(Owner::Unknown),
+            number if number == u64::from(UNNAMED) => Ok(Owner::Beyond),
             number => match place(number) {
-                Some(place) if place < self.processes.processes.len() => Owner::Process(place),
-                _ => return Err("a row's process is unknown"),
+                Some(place) if place < self.processes.processes.len() => Ok(Owner::Process(place)),
+                _ => Err("a row's process is unknown"),
             },
-        };
+        }
+    }
+
+    pub(super) fn part(&mut self) -> Result<(), &'static str> {
+        let owner = self.owner()?;
         let row = self.row()?;
         if !row.kind.is_own_work() {
             return Err("a process has work that is not its own");

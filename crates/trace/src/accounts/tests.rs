@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::process::{MAX_PARTS, MAX_PROCESSES};
+use super::sleeps::MAX_SLEEPS;
 use super::*;
 use crate::LoosePoints;
 use crate::c_header::{constants, header};
@@ -311,6 +312,52 @@ fn neither_processes_nor_their_rows_are_without_end() {
     assert_eq!(more(most, 0).fault(0), "a run's processes have too many rows");
 }
 
+/// A sleep of the first process in the system call 7, ended by the second one in an interrupt.
+const SLEEP: [u64; 10] = [1, 1, 7, 2, 5, 3, 4, 400, 9_000, 1];
+
+#[test]
+fn sleeps_belong_to_the_run_that_they_come_before() {
+    let region = [&[1, 11, 0], &SLEEP[3..]].concat();
+    let stream = family().record(13, &[0, 1, 70]).record(14, &SLEEP).record(14, &region);
+    let runs = stream.rows(0, &[]).rows(0, &[]).read().runs;
+    let AccountSleeps { sleepless, idle_unknown, idle, sleeps } =
+        runs[0].as_ref().unwrap().sleeps.clone();
+    assert_eq!((sleepless, idle_unknown, idle), (None, true, 70));
+    let waker = Waker { owner: Owner::Process(1), kind: RowKind::Interrupt, id: 3 };
+    let (owner, kind) = (Owner::Process(0), RowKind::Syscall);
+    let read =
+        AccountSleep { owner, kind, id: 7, waker, count: 4, steps: 400, idle: 9_000, first: 1 };
+    let region = AccountSleep { kind: RowKind::Region, id: 0, ..read.clone() };
+    assert_eq!(sleeps, [read, region]);
+    assert_eq!(runs[1].as_ref().unwrap().sleeps, AccountSleeps::default());
+    for (reason, why) in [(1, Sleepless::WakeUp), (2, Sleepless::Kinds)] {
+        let run = Stream::new().record(13, &[reason, 0, 0]).rows(0, &[]).run();
+        assert_eq!(run.sleeps.sleepless, Some(why));
+    }
+}
+
+#[test]
+fn sleeps_that_can_not_be_are_refused() {
+    let with = |at: usize, value: u64| {
+        let mut sleep = SLEEP;
+        sleep[at] = value;
+        family().record(14, &sleep).fault(0)
+    };
+    assert_eq!(with(0, 3), "a row's process is unknown");
+    assert_eq!(with(3, 3), "a row's process is unknown");
+    assert_eq!(with(1, KINDS.len() as u64), "a row's kind is unknown");
+    assert_eq!(with(4, KINDS.len() as u64), "a row's kind is unknown");
+    assert_eq!(with(4, 11), "a region wakes no task");
+    let mut region = SLEEP;
+    (region[1], region[2]) = (11, 2);
+    assert_eq!(family().record(14, &region).fault(0), "it refers to a name that it has not told");
+    let reason = Stream::new().record(13, &[3, 0, 0]).fault(0);
+    assert_eq!(reason, "sleeps are missing for an unknown reason");
+    let most = (0..MAX_SLEEPS).fold(family(), |stream, _| stream.record(14, &SLEEP));
+    assert_eq!(most.clone().rows(0, &[]).run().sleeps.sleeps.len(), MAX_SLEEPS);
+    assert_eq!(most.record(14, &SLEEP).fault(0), "a run has too many sleeps");
+}
+
 #[test]
 fn a_lost_run_is_one_and_takes_its_regions_along() {
     let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0, 0]);
@@ -326,8 +373,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x03\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(13, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x04\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(15, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -379,6 +426,8 @@ fn neither_names_nor_runs_are_without_end() {
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
     let one = family()
         .record(12, &[&[2], &READ[..]].concat())
+        .record(13, &[0, 0, 9])
+        .record(14, &SLEEP)
         .record(4, &[0, 300, 0, 1, 0, 0, 0, 0])
         .rows(0, &[[0; 11]]);
     let whole =
@@ -488,6 +537,7 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     let tags =
         ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED", "PROCESSES", "PROCESS", "PART"];
     assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9, 10, 11, 12]);
+    assert_eq!(["SLEEPS", "SLEEP"].map(|name| plugin[name]), [13, 14]);
     let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
@@ -512,6 +562,9 @@ fn what_the_plugin_may_write_is_read() {
     assert_eq!((processes["NO_PROCESS"], processes["FIRST_PROCESS"]), (0, 1));
     assert_eq!((processes["NO_FIELDS"], processes["TOO_MANY_PARTS"]), (1, 2));
     assert!(header("program/processes.h").contains("#define BEYOND UINT32_MAX"));
+    let sleeps = constants("program/sleeps.h");
+    assert_eq!(sleeps["MOST_SLEEPS"], MAX_SLEEPS as u64);
+    assert_eq!((sleeps["NO_WAKE_UP"], sleeps["TOO_MANY_SLEEPS"]), (1, 2));
     // The numbers in the texts.
     assert_eq!((account["MOST_FRAMES"], regions["MOST_REGIONS"]), (16, 16));
     assert_eq!((account["MOST_TASKS"] / 2, account["MOST_ROWS"] - 1), (16_384, 4095));

@@ -91,6 +91,7 @@ mod letter {
     pub(super) const SWITCH: char = 'w';
     pub(super) const NEW_TASK: char = 'n';
     pub(super) const TASK_COPY: char = 'c';
+    pub(super) const WAKE_UP: char = 'k';
     pub(super) const NEW_PROGRAM: char = 'b';
     pub(super) const ENTRY_TEXT: char = 'a';
 }
@@ -103,6 +104,9 @@ const OWN_WORK: u64 = 0x200;
 /// Copies what the architecture keeps of a task, and stores where the copy's stack is: Linux
 /// `arch/x86/kernel/process.c`, in new kernels and in older ones.
 const TASK_COPIES: [&str; 2] = ["copy_thread", "copy_thread_tls"];
+/// Wake a task, and store its new state: Linux `kernel/sched/core.c`. A compiler may have made the
+/// latter ones part of the first.
+const WAKE_UPS: [&str; 3] = ["try_to_wake_up", "ttwu_do_activate", "ttwu_do_wakeup"];
 /// Called when a program has replaced another and has given the task its name: Linux `fs/exec.c`.
 const NEW_PROGRAM: &str = "setup_new_exec";
 
@@ -125,6 +129,7 @@ impl KernelPlaces {
         finder.system_calls()?;
         finder.row_functions()?;
         finder.processes();
+        finder.wake_ups();
         if finder.lines.len() > MAX_PLACES {
             return Err(PlacesError::TooMany { places: finder.lines.len() });
         }
@@ -291,19 +296,31 @@ impl Finder<'_> {
     /// A function and its parts elsewhere, to whose names a compiler may have given a suffix;
     /// whether the kernel has it.
     fn row_function(&mut self, function: &'static str, id: u64) -> bool {
-        let parts: Vec<_> = self.code.starting_with(function).collect();
-        let is_part = |name: &str| {
-            let suffix = &name[function.len()..];
-            (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
-        };
-        let parts = parts.into_iter().filter_map(|(name, at)| Some((is_part(name)?, at)));
-        let parts: Vec<_> = parts.collect();
+        let parts = self.parts(function);
         let found = parts.iter().any(|(cold, _)| !cold);
         for (cold, address) in parts.into_iter().filter(|_| found) {
             let elsewhere = if cold { ELSEWHERE } else { 0 };
             self.add(address, letter::ROW_FUNCTION, id | elsewhere);
         }
         found
+    }
+
+    /// The parts of a function: whether one is elsewhere, and its address.
+    fn parts(&self, function: &'static str) -> Vec<(bool, u64)> {
+        let is_part = |name: &str| {
+            let suffix = &name[function.len()..];
+            (suffix.is_empty() || suffix.starts_with('.')).then(|| suffix.contains(".cold"))
+        };
+        let named = self.code.starting_with(function);
+        named.filter_map(|(name, at)| Some((is_part(name)?, at))).collect()
+    }
+
+    /// Where tasks are woken. Without it nothing is told of sleeps.
+    fn wake_ups(&mut self) {
+        let parts: Vec<_> = WAKE_UPS.into_iter().flat_map(|name| self.parts(name)).collect();
+        for (_, address) in parts {
+            self.add(address, letter::WAKE_UP, 0);
+        }
     }
 
     /// Where processes are started and execute programs. A kernel that lacks such a function, as it

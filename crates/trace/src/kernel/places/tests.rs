@@ -75,6 +75,18 @@ fn a_kernel_shows_where_processes_start_and_execute_programs_or_does_not() {
 }
 
 #[test]
+fn wake_ups_are_found_with_the_parts_that_a_compiler_made_of_them() {
+    let text = KERNEL.replace("unrelated", "try_to_wake_up.isra.0")
+        + "ffffffff81000200 t ttwu_do_activate.constprop.0\nffffffff81000300 t ttwu_do_wakeups\n\
+           ffffffff81000400 t try_to_wake_up.isra.0.cold\n";
+    let all = lines(&find(&text));
+    let found: Vec<u64> =
+        all.iter().filter(|line| line.0 == letter::WAKE_UP).map(|line| line.1 & 0xfff).collect();
+    assert_eq!(found, [0x180, 0x200, 0x400]);
+    assert!(lines(&find(KERNEL)).iter().all(|line| line.0 != letter::WAKE_UP));
+}
+
+#[test]
 fn system_calls_are_named_without_their_prefix() {
     let places = find(KERNEL);
     let calls: Vec<_> = lines(&places).into_iter().filter(|line| line.0 == 'f').collect();

@@ -1,7 +1,7 @@
 /*
  * The clock, asked by a thread of its own.
  */
-#include "counter/idle.h"
+#include "common/idle.h"
 
 #include <pthread.h>
 #include <semaphore.h>
@@ -61,4 +61,11 @@ void woke(uint64_t steps)
 	last_wake.clock = clock_thread.answer;
 	last_wake.steps = steps;
 	last_wake.known = true;
+}
+
+void forget_wakes(void)
+{
+	last_wake.known = false;
+	idle_time = 0;
+	idle_unknown = false;
 }

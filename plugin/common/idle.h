@@ -28,4 +28,8 @@ extern HIDDEN bool idle_unknown;	/* the CPU waited, and it can't be told how lon
 /* The CPU executes its first block after it had waited; so many steps were executed until now. */
 void woke(uint64_t steps);
 
+/* Steps are counted anew, from any number: how long the next wait is can't be told, and nothing is
+ * unknown yet. */
+void forget_wakes(void);
+
 #endif
