@@ -9,7 +9,7 @@ use crate::cli::CompareArgs;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::explained;
-use crate::verbs::sides::Sides;
+use crate::verbs::sides::{Sides, two};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
@@ -53,14 +53,6 @@ fn measured(
         probes.measure(session, image, progress)
     };
     two(sides.results(&measure, screen)?)
-}
-
-/// Both results. `sides` gives as many as it was asked for.
-pub(crate) fn two(results: Vec<Measurement>) -> Result<[Measurement; 2], Failure> {
-    results.try_into().map_err(|_| Failure::System {
-        doing: "preparing the comparison",
-        error: std::io::Error::other("a kernel was not opened"),
-    })
 }
 
 /// Says so where the results do not tell what the user asked for.

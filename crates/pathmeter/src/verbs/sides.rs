@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -57,13 +58,10 @@ impl Counted {
     fn of_image(image: &Image) -> Self {
         let kernel = image.load().ok();
         let id = kernel.as_ref().and_then(|kernel| kernel.build_id.as_ref());
-        let hexadecimal = |id: &Vec<u8>| {
-            id.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
-        };
         Self {
             name: image.subject().name,
             release: image.release(kernel.as_ref().and_then(|kernel| kernel.release.clone())),
-            build_id: id.map(hexadecimal),
+            build_id: id.map(|id| HEXLOWER.encode(id)),
         }
     }
 }
@@ -207,4 +205,15 @@ impl Sides {
             }
         }
     }
+}
+
+/// Both results, of sides that were asked for two.
+///
+/// # Errors
+/// There are not two.
+pub(crate) fn two(results: Vec<Measurement>) -> Result<[Measurement; 2], Failure> {
+    results.try_into().map_err(|_| Failure::System {
+        doing: "preparing the comparison",
+        error: std::io::Error::other("a kernel was not opened"),
+    })
 }
