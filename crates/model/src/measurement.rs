@@ -53,8 +53,8 @@ impl Measurement {
         self.configuration.program.as_ref()?.benchmarks.as_deref()
     }
 
-    /// The later runs of a program, or of its benchmark with the most of them: those after the first
-    /// one, in which code is laid out otherwise. None of paths.
+    /// The later runs of a program, or of its benchmark with the most of them: those after the
+    /// first run, in which code is laid out otherwise. None of paths.
     pub fn later_runs(&self) -> Option<usize> {
         if self.benchmarks().is_some() {
             let runs = self.paths.iter().map(|path| path.samples_per_run.len());
