@@ -63,6 +63,8 @@ fn find(btf: &[u8], name: &[u8]) -> Option<u32> {
         return None;
     }
     let (types, strings) = (part(8)?, part(16)?);
+    // Newer kernels say of each kind themselves what follows.
+    let told: &[[u8; 4]] = if head >= 32 { part(24)?.as_chunks().0 } else { &[] };
     let Some(name) = offset(strings, name) else { return Some(NONE) };
     let (mut at, mut number) = (0, 1);
     while at < types.len() {
@@ -71,7 +73,10 @@ fn find(btf: &[u8], name: &[u8]) -> Option<u32> {
         if kind == FUNCTION && word(types, at)? as usize == name {
             return Some(number);
         }
-        let [once, each] = *MORE.get(kind as usize)?;
+        let [once, each] = match told.get(kind as usize) {
+            Some([once, each, ..]) => [usize::from(*once), usize::from(*each)],
+            None => *MORE.get(kind as usize)?,
+        };
         at += HEAD + once + each * members;
         number += 1;
     }
@@ -114,6 +119,25 @@ mod tests {
         assert_eq!(find(&types(&some), b"bc"), Some(3));
         assert_eq!(find(&types(&some), b"a"), Some(NONE));
         assert_eq!(find(&types(&some), b"nosuch"), Some(NONE));
+    }
+
+    /// The same, of a kernel that says that what follows its kind 20 are four bytes.
+    fn types_of_a_newer_kernel(words: &[u32]) -> Vec<u8> {
+        let mut kinds = [[0; 4]; 21];
+        kinds[20] = [4, 0, 0, 0];
+        let strings = b"\0a\0bc\0d\0";
+        let length = u32::try_from(4 * words.len()).unwrap();
+        let head = [MAGIC | 1 << 16, 32, 0, length, length, 8, length + 8, 4 * 21];
+        let words = head.iter().chain(words).flat_map(|word| word.to_le_bytes());
+        let kinds = kinds.as_flattened().iter().copied();
+        words.chain(strings.iter().copied()).chain(kinds).collect()
+    }
+
+    #[test]
+    fn a_kind_that_is_not_known_is_passed_where_the_kernel_tells_its_size() {
+        let some = [1, 20 << 24, 0, 7, 3, 12 << 24, 0];
+        assert_eq!(find(&types_of_a_newer_kernel(&some), b"bc"), Some(2));
+        assert_eq!(find(&types(&some), b"bc"), None);
     }
 
     #[test]

@@ -34,8 +34,7 @@ pub(crate) struct HostArgs {
         value_parser = clap::value_parser!(u64).range(1..=86_400)
     )]
     pub(crate) limit: Option<u64>,
-    /// The seed from which the order of paths, sides and batches is drawn; by default a new one
-    /// each time
+    /// Seed for the order of paths, sides and batches; a new one each time by default
     #[arg(long, value_name = "NUMBER")]
     pub(crate) seed: Option<u64>,
 }
