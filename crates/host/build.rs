@@ -15,10 +15,9 @@ const LIBRARIES: [&str; 3] = ["probes", "catalogue", "live"];
 
 fn main() -> ExitCode {
     let feature = |name| format!("--cfg=feature=\"{name}\"");
-    let live = &feature("live");
-    let built = build("batches", &[live, &feature("batch")])
-        .and_then(|()| build("counter", &[live, &feature("pmu")]))
-        .and_then(|()| build("clock", &[live]));
+    let built = build("batches", &[&feature("batch")])
+        .and_then(|()| build("counter", &[&feature("pmu")]))
+        .and_then(|()| build("clock", &[]));
     match built {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

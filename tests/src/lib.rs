@@ -27,7 +27,7 @@ mod run;
 mod scene;
 
 pub use binary::pathmeter;
-pub use document::{NOT_ON_LINUX, assert_identical, path, paths, rows, with_status};
+pub use document::{NOT_ON_BUILT, NOT_ON_LINUX, assert_identical, path, paths, rows, with_status};
 pub use fixture::{built, built_vmlinux, debian, fake, soak};
 pub use run::{Run, Running};
 pub use scene::Scene;

@@ -1,7 +1,7 @@
 //! Kernels that lack something: what needs it is `unsupported`, each with a reason that names what
 //! is missing, and the rest is measured.
 
-use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, soak, with_status};
+use pathmeter_e2e::{NOT_ON_BUILT, NOT_ON_LINUX, Run, Scene, built, soak, with_status};
 
 /// What `bare` can't do, and the option that its reason must name.
 const BARE: &[(&str, &str)] = &[
@@ -33,9 +33,15 @@ const BARE: &[(&str, &str)] = &[
     ("softirq.again+idle", "device"),
     ("softirq.again+slice", "device"),
     ("softirq.round-trip", "device"),
+    ("memory.fault-huge", "madvise"),
     ("signal.deliver+rseq-offered", "rseq"),
     ("unix.round-trip", "CONFIG_UNIX"),
     ("tcp.round-trip", "CONFIG_NET"),
+    ("tcp.connect", "CONFIG_NET"),
+    ("udp.round-trip", "CONFIG_NET"),
+    ("sem.round-trip", "semget"),
+    ("io-uring.nop", "io_uring_setup"),
+    ("io-uring.read", "io_uring_setup"),
     ("wake.switch", "CONFIG_KALLSYMS"),
     ("irq.softirq", "CONFIG_NET"),
     ("timer.expire", "CONFIG_KALLSYMS"),
@@ -65,7 +71,7 @@ fn without_a_serial_console_or_the_quick_entry_all_paths_are_measured() {
         assert_eq!(with_status(&result, "failed"), [], "{variant}");
         let unsupported = with_status(&result, "unsupported");
         let names: Vec<_> = unsupported.iter().map(|(name, _)| *name).collect();
-        assert_eq!(names, NOT_ON_LINUX, "{variant}");
+        assert_eq!(names, [NOT_ON_LINUX, NOT_ON_BUILT].concat(), "{variant}");
     }
 }
 

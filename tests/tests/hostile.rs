@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use pathmeter_e2e::{NOT_ON_LINUX, Run, Scene, built, fake, rows, with_status};
+use pathmeter_e2e::{NOT_ON_BUILT, NOT_ON_LINUX, Run, Scene, built, fake, rows, with_status};
 use serde_json::Value;
 
 /// How the console's tail is announced, and the first line that all fakes print.
@@ -128,7 +128,8 @@ fn costs_only_stat(variant: &str, words: &str) {
     };
     assert_eq!(name, "file.stat");
     assert!(reason.contains(words), "{reason}");
-    assert_eq!(with_status(&result, "unsupported").len(), NOT_ON_LINUX.len());
+    let lacking = NOT_ON_LINUX.len() + NOT_ON_BUILT.len();
+    assert_eq!(with_status(&result, "unsupported").len(), lacking);
     assert!(result["notes"][0].as_str().unwrap().contains(words));
     scene.assert_cache_is_tidy();
 }

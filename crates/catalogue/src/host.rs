@@ -1,5 +1,5 @@
-//! Paths that only a live host has: they are measured in time, and a guest's clock, which counts
-//! instructions, has one answer for most of them.
+//! Paths that only a live host has: single instructions, for which a guest's clock, which counts
+//! instructions, has one answer; and paths between two CPUs, of which an exact guest has one.
 
 /// A path that only a live host has.
 #[derive(Debug)]
@@ -62,68 +62,13 @@ pub static HOST: &[HostPath] = &[
     row("insn.rep-stosb-4k", "rep stosb of 4 KiB"),
     row("insn.rep-stosb-64k", "rep stosb of 64 KiB"),
     row("insn.cold-line", "load of a line after clflush and mfence, all three"),
-    row("file.fstat", "fstat of a file in memory"),
-    row("file.statx", "statx of a file in the root folder, in memory"),
-    row("file.openat2-close", "openat2 of such a file, then close"),
-    row("file.create-delete", "open that creates such a file, close, unlink"),
-    row("file.create-delete+4k", "the same with a write of 4 KiB in between"),
-    row("file.close-range", "dup2 of eight descriptors, then close_range of them"),
-    row("file.getdents", "lseek to the begin of a folder of ten files, then getdents64"),
-    row("select.10", "select of 10 pipes, the last of which is ready, without waiting"),
-    row("select.100", "the same of 100"),
-    row("poll.10", "poll of 10 pipes, the last of which is ready, without waiting"),
-    row("poll.100", "the same of 100"),
-    row("epoll.wait-10", "epoll_wait on 10 pipes, one of which is ready, without waiting"),
-    row("epoll.wait-100", "the same of 100"),
-    row("epoll.add-delete", "epoll_ctl that adds a pipe, then one that deletes it"),
-    row("eventfd.write-read", "write to an eventfd, then read from it"),
-    row("signal.install", "rt_sigaction of a handler"),
-    row("signal.mask", "rt_sigprocmask that blocks a signal, then one that unblocks it"),
-    row("signal.fault", "a write to a page that may only be read, its signal's handler, and back"),
-    row("process.fork-exec", "fork, exec of a small static program, its exit, wait"),
-    row(
-        "process.spawn-exec",
-        "the same with a child that shares memory until exec, as posix_spawn",
-    ),
-    row("switch.ring-2", "a token once around a ring of 2 tasks, by pipes: 2 switches"),
-    row("switch.ring-2+16k", "the same, and each task sums 16 KiB of its own"),
-    row("switch.ring-2+64k", "the same, and each task sums 64 KiB of its own"),
-    row("switch.ring-8", "a token once around a ring of 8 tasks, by pipes: 8 switches"),
-    row("switch.ring-8+16k", "the same, and each task sums 16 KiB of its own"),
-    row("switch.ring-8+64k", "the same, and each task sums 64 KiB of its own"),
-    row("switch.ring-16", "a token once around a ring of 16 tasks, by pipes: 16 switches"),
-    row("switch.ring-16+16k", "the same, and each task sums 16 KiB of its own"),
-    row("switch.ring-16+64k", "the same, and each task sums 64 KiB of its own"),
     row("switch.pipe+cross-cpu", "a byte to a task on another CPU by a pipe, and one back"),
     row("switch.futex+cross-cpu", "a turn to a task on another CPU by a futex, and back"),
     row(
         "unix.round-trip+cross-cpu",
         "a byte to a task on another CPU by a Unix socket, and one back",
     ),
-    row("memory.mmap-munmap", "mmap of a page, not touched, then munmap"),
-    row("memory.mmap-munmap+touch", "mmap of a page, a write to it, munmap"),
-    row("memory.mmap-64k", "mmap of 16 pages, a write to each, munmap"),
-    row(
-        "memory.mprotect",
-        "mprotect of a page that takes its write permission, then one that gives it",
-    ),
-    row("memory.madvise-dontneed", "a write to a page, then MADV_DONTNEED, which gives it back"),
-    row("memory.fault-file", "the first read of a page of a file in memory, mapped privately"),
-    row("memory.fault-huge", "the first write to a huge page of 2 MiB, then MADV_DONTNEED"),
     row("tlb.shootdown", "the two calls of memory.mprotect while a thread executes on another CPU"),
-    row("udp.round-trip", "a datagram of a byte to a task by loopback, and one back"),
-    row("tcp.connect", "socket, connect and accept by loopback, closed by a reset"),
-    row("sem.round-trip", "semop that lets a task go on, and one that waits for its answer"),
-    row("futex.wake-none", "FUTEX_WAKE of a word that nobody waits for"),
-    row("futex.wait-eagain", "FUTEX_WAIT for a value that the word does not have"),
-    row("time.clock-gettime", "clock_gettime of the monotonic clock by the vDSO"),
-    row("time.clock-gettime+syscall", "the same by the system call"),
-    row("io-uring.nop", "an operation without effect by io_uring, and its completion"),
-    row("io-uring.read", "a read of a byte from /dev/zero by io_uring, and its completion"),
-    row("getrandom.16", "getrandom of 16 bytes"),
-    row("rseq.register-unregister", "rseq that registers an area, then one that ends that"),
-    row("membarrier.private-expedited", "membarrier of a process without another thread"),
-    row("pidfd.open-close", "pidfd_open of the caller, then close"),
 ];
 
 /// The path that measures the loop and the clock around all others.

@@ -2,8 +2,6 @@
 
 pub(crate) use pathmeter_probes::{Failure, Outcome};
 
-use pathmeter_probes::sys::Ret;
-
 /// `Err(Failure::Unsupported)` with a formatted reason.
 macro_rules! unsupported {
     ($($arg:tt)*) => {
@@ -23,12 +21,3 @@ macro_rules! prove {
 }
 
 pub(crate) use {prove, unsupported};
-
-/// What the first call of a kind returned, outside of windows: if it failed, this kernel or its
-/// settings don't permit the path.
-pub(crate) fn tried(call: &str, result: Ret) -> Result<usize, Failure> {
-    match result {
-        Ok(value) => Ok(value),
-        Err(error) => unsupported!("{call} is refused (error {error})"),
-    }
-}

@@ -26,9 +26,6 @@
 #[cfg(any(test, feature = "batch"))]
 mod bpf;
 mod count;
-#[cfg(any(test, feature = "batch"))]
-#[path = "../../probes/src/descriptor.rs"]
-mod descriptor;
 mod event;
 mod execution;
 #[cfg(any(test, feature = "batch"))]
@@ -52,19 +49,15 @@ mod restraint;
 #[path = "../../agent/src/shared.rs"]
 mod shared;
 #[cfg(any(test, feature = "batch"))]
-#[allow(dead_code, unexpected_cfgs, reason = "the probes of guests use more of it")]
-#[path = "../../probes/src/socket.rs"]
-mod socket;
-#[cfg(any(test, feature = "batch"))]
 mod time;
 #[cfg(any(test, feature = "batch"))]
 mod tracepoint;
 #[path = "../../agent/src/trouble.rs"]
 mod trouble;
-#[cfg(any(test, feature = "batch"))]
-mod window;
 
 use pathmeter_probes::sys;
+#[cfg(any(test, feature = "batch"))]
+use pathmeter_probes::{EXIT, EXIT_CODE};
 
 use ground::Refused;
 use line::Line;
@@ -80,7 +73,7 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         #[cfg(any(test, feature = "batch"))]
         [_, b"guard", outermost, depth] => guard::watch(outermost, depth),
         #[cfg(any(test, feature = "batch"))]
-        [_, paths::exec::ARGUMENT] => sys::exit(paths::exec::CODE),
+        [_, EXIT] => sys::exit(EXIT_CODE),
         [_, modes, cpu] => count::pass(modes, cpu),
         _ => Err(Refused::ARGUMENTS),
     };

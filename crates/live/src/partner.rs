@@ -4,11 +4,12 @@ use pathmeter_probes::{
     ProbeReport,
     sys::{self, Ret},
     task::{self, Board, Partner},
+    window,
 };
 
 use crate::{
     failure::{Failure, Outcome, unsupported},
-    given, window,
+    given,
 };
 
 /// Sends the complement of each byte back, until the other end is closed.

@@ -4,23 +4,10 @@
 //! own time `clock.empty` tells. A processor without an instruction kills its probe (SIGILL), which
 //! is told as such.
 
-mod call;
-#[path = "arch/x86_64/code.rs"]
-mod code;
 mod cross;
-pub(crate) mod exec;
-mod file;
 #[path = "arch/x86_64/insn.rs"]
 mod insn;
-mod memory;
-mod network;
-mod poll;
-mod ring;
-mod semaphore;
-mod signal;
-mod time_of_day;
 mod tlb;
-mod uring;
 
 use pathmeter_catalogue::{CHAIN, CHAIN_LENGTH, EMPTY};
 use pathmeter_probes::{Outcome, Probe, ProbeReport, batch, clock};
@@ -28,23 +15,7 @@ use pathmeter_probes::{Outcome, Probe, ProbeReport, batch, clock};
 const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty), (CHAIN, chain)];
 
 /// The tables of all groups.
-const GROUPS: &[&[(&str, Probe)]] = &[
-    CLOCK,
-    insn::PROBES,
-    file::PROBES,
-    poll::PROBES,
-    signal::PROBES,
-    exec::PROBES,
-    ring::PROBES,
-    cross::PROBES,
-    memory::PROBES,
-    tlb::PROBES,
-    network::PROBES,
-    semaphore::PROBES,
-    time_of_day::PROBES,
-    uring::PROBES,
-    call::PROBES,
-];
+const GROUPS: &[&[(&str, Probe)]] = &[CLOCK, insn::PROBES, cross::PROBES, tlb::PROBES];
 
 /// The probe of the path of this name; none if there is none.
 pub(crate) fn probe(name: &str) -> Option<Probe> {

@@ -14,7 +14,8 @@ pub use x86_64::{
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{
     call::{call_code, clone_below, clone_onto},
-    layout::{MAP_32BIT, RSEQ_SIGNATURE, stat},
+    fault,
+    layout::{CLOCK_GETTIME, EpollEvent, MAP_32BIT, RSEQ_SIGNATURE, stat},
     nr32,
     stamp::{delay, load_after_marker, nops, stamp_code},
 };

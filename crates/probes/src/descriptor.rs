@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// A pipe: its read end, its write end.
-pub(crate) fn pipe() -> Result<[usize; 2], Failure> {
+pub fn pipe() -> Result<[usize; 2], Failure> {
     let mut ends = [0; 2];
     match sys::pipe(&mut ends) {
         Ok(_) => Ok(ends.map(descriptor)),
@@ -15,7 +15,7 @@ pub(crate) fn pipe() -> Result<[usize; 2], Failure> {
 }
 
 /// socketpair(2): two connected sockets, or the error number.
-pub(crate) fn socketpair(family: usize, kind: usize) -> Result<[usize; 2], i32> {
+pub fn socketpair(family: usize, kind: usize) -> Result<[usize; 2], i32> {
     let mut ends = [0_i32; 2];
     let place = ends.as_mut_ptr() as usize;
     // SAFETY: the kernel writes two ints to `ends`.

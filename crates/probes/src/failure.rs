@@ -1,6 +1,6 @@
 //! Why a probe has no samples, and the macros that report it.
 
-use crate::text::Text;
+use crate::{sys::Ret, text::Text};
 
 /// Longest reason a probe gives, in bytes.
 pub const REASON: usize = 200;
@@ -47,3 +47,12 @@ macro_rules! prove {
 }
 
 pub(crate) use {broken, prove, unsupported};
+
+/// What the first call of a kind returned, outside of windows: if it failed, this kernel or its
+/// settings don't permit the path.
+pub fn tried(call: &str, result: Ret) -> Result<usize, Failure> {
+    match result {
+        Ok(value) => Ok(value),
+        Err(error) => unsupported!("{call} is refused (error {error})"),
+    }
+}

@@ -43,6 +43,11 @@ pub(crate) fn bound(kind: usize) -> Result<(usize, Address), Failure> {
     Ok((socket, bind(socket)?))
 }
 
+/// Binds a client's socket to a free port of the address that the server answers; the address.
+pub(crate) fn bind_near(socket: usize) -> Result<Address, Failure> {
+    if is_there() { bind_to(socket, NEAR_HOST) } else { bind(socket) }
+}
+
 /// A socket that belongs to the far namespace, made by a process that belongs to the near one.
 #[inline(never)]
 fn far_socket(kind: usize) -> Result<usize, Failure> {

@@ -25,14 +25,17 @@
     reason = "what stands in a window must not depend on what the inliner thinks of it"
 )]
 
+mod action;
 mod arch;
 pub mod batch;
+mod call;
 pub mod clock;
 #[path = "arch/x86_64/compat32.rs"]
 mod compat32;
-mod descriptor;
+pub mod descriptor;
 mod echo;
 mod elapsed;
+mod exec;
 mod failure;
 pub mod far;
 #[path = "arch/x86_64/fast32.rs"]
@@ -40,6 +43,7 @@ mod fast32;
 mod file;
 #[path = "arch/x86_64/flags.rs"]
 mod flags;
+mod folder;
 #[path = "arch/x86_64/getcpu.rs"]
 mod getcpu;
 #[path = "arch/x86_64/int80.rs"]
@@ -48,17 +52,19 @@ mod int80;
 mod ioctl;
 mod ipc;
 mod lab;
+mod mapping;
 mod memory;
+mod network;
+pub mod own;
 mod path;
 mod points;
+mod poll;
 mod probe;
 mod process;
 mod report;
 mod rseq;
+mod semaphore;
 mod signal;
-#[cfg(not(feature = "init"))]
-mod socket;
-#[cfg(feature = "init")]
 pub mod socket;
 mod softirq;
 mod switch;
@@ -67,12 +73,16 @@ mod syscall;
 pub mod task;
 mod tcp;
 pub mod text;
+mod time_of_day;
+mod uring;
 pub mod vdso;
 mod wait;
+pub mod window;
 
 use probe::{Probes, count, paths, probes};
 
-pub use failure::{Failure, Outcome, REASON};
+pub use exec::{ARGUMENT as EXIT, CODE as EXIT_CODE};
+pub use failure::{Failure, Outcome, REASON, tried};
 pub use path::{CALLS_PER_BATCH, Kind, Path, Round, WARMUP};
 pub use points::{Origin, WAITS, Wait, WaitPoint};
 pub use probe::Probe;
@@ -82,19 +92,30 @@ pub use report::{MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus};
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
+    folder::PROBES,
     switch::PROBES,
     switch::ports::PROBES,
     switch::PROBES_AFTER_PORTS,
+    switch::ring::PROBES,
     switch::ports::CALLS,
     ioctl::PROBES,
     flags::PROBES,
     getcpu::PROBES,
     softirq::PROBES,
     process::PROBES,
+    exec::PROBES,
     memory::PROBES,
+    mapping::PROBES,
     signal::PROBES,
+    action::PROBES,
     ipc::PROBES,
     tcp::PROBES,
+    network::PROBES,
+    poll::PROBES,
+    semaphore::PROBES,
+    time_of_day::PROBES,
+    uring::PROBES,
+    call::PROBES,
     wait::PROBES,
 ];
 

@@ -55,7 +55,7 @@ extern "C" fn handler(_signal: i32) {
 
 /// Where the handler returns to: the stack pointer stands at the signal frame.
 #[unsafe(naked)]
-unsafe extern "C" fn restorer() {
+pub(crate) unsafe extern "C" fn restorer() {
     naked_asm!(call_code!(), number = const nr::RT_SIGRETURN)
 }
 

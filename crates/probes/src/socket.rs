@@ -5,9 +5,11 @@ use crate::{
     sys::{self, nr},
 };
 
-pub(crate) const AF_UNIX: usize = 1;
+/// Sockets of this machine.
+pub const AF_UNIX: usize = 1;
 pub(crate) const AF_INET: usize = 2;
-pub(crate) const SOCK_STREAM: usize = 1;
+/// Streams of bytes.
+pub const SOCK_STREAM: usize = 1;
 pub(crate) const SOCK_DGRAM: usize = 2;
 const SIOCGIFFLAGS: usize = 0x8913;
 const SIOCSIFFLAGS: usize = 0x8914;

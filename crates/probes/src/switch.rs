@@ -7,6 +7,7 @@
 
 #[path = "arch/x86_64/ports.rs"]
 pub(crate) mod ports;
+pub(crate) mod ring;
 
 use core::sync::atomic::Ordering;
 

@@ -47,13 +47,6 @@ mod elf {
     pub(super) const DT_GNU_HASH: usize = 0x6fff_fef5;
 }
 
-/// The same as `find`, for programs on a live host: a second caller in the agent would change its
-/// code.
-#[cfg(feature = "live")]
-pub fn address(name: &[u8]) -> Option<usize> {
-    find(name)
-}
-
 /// Address of the vDSO's function `name` (with its NUL), if kernel and vDSO have it.
 pub(crate) fn find(name: &[u8]) -> Option<usize> {
     let base = BASE.load(Ordering::Relaxed);

@@ -6,15 +6,14 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use pathmeter_probes::{
-    Outcome, Probe, ProbeReport, clock,
+    Outcome, Probe, ProbeReport, clock, descriptor,
+    socket::{AF_UNIX, SOCK_STREAM},
     task::{self, Board},
 };
 
 use crate::{
-    descriptor,
     failure::{prove, unsupported},
     partner::{echo, on_second_cpu, ping},
-    socket::{AF_UNIX, SOCK_STREAM},
 };
 
 pub(crate) const PROBES: &[(&str, Probe)] = &[

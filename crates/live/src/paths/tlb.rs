@@ -8,13 +8,13 @@ use pathmeter_probes::{
     Outcome, Probe, ProbeReport,
     sys::{self, flag, nr},
     task::{self, Board},
+    tried, window,
 };
 
 use crate::{
-    failure::{Failure, tried},
+    failure::Failure,
     given,
     partner::{await_first_turn, second_cpu},
-    window,
 };
 
 pub(crate) const PROBES: &[(&str, Probe)] = &[("tlb.shootdown", shootdown)];

@@ -4,6 +4,7 @@
 //! its name says (`lib.rs`).
 
 pub(crate) mod call;
+pub(crate) mod fault;
 pub(crate) mod layout;
 pub mod nr;
 pub(crate) mod nr32;

@@ -8,7 +8,7 @@ use core::arch::asm;
 use pathmeter_catalogue::UNROLLED;
 use pathmeter_probes::{Failure, Outcome, Probe, ProbeReport, clock};
 
-use crate::window::last as calls;
+use pathmeter_probes::window::last as calls;
 
 /// The paths' names in the catalogue, and their probes.
 pub(crate) const PROBES: &[(&str, Probe)] = &[

@@ -1,4 +1,4 @@
-//! Constants and layouts of Linux's ABI that are this architecture's own.
+//! Constants, names and layouts of Linux's ABI that are this architecture's own.
 
 /// `mmap`'s flag for an address below 4 GiB.
 pub(crate) const MAP_32BIT: usize = 0x40;
@@ -14,3 +14,16 @@ pub(crate) mod stat {
     pub(crate) const DEVICE: usize = 5;
     pub(crate) const SIZE: usize = 6;
 }
+
+/// The vDSO's function for `clock_gettime(2)`.
+pub(crate) const CLOCK_GETTIME: &[u8] = b"__vdso_clock_gettime\0";
+
+/// `struct epoll_event`, which is packed on this architecture.
+#[repr(C, packed)]
+#[derive(Clone, Copy)]
+pub(crate) struct EpollEvent {
+    pub(crate) events: u32,
+    pub(crate) data: u64,
+}
+
+const _: () = assert!(size_of::<EpollEvent>() == 12);

@@ -1,30 +1,49 @@
-//! `file.*` of live hosts: calls on files and folders in memory.
+//! `file.*`: calls on files and folders in memory.
 //!
 //! Proof: a status has the file's size, or overwrites what stood in its place; what was opened or
 //! duplicated can be closed once; what is created did not exist; a folder has the same entries in
 //! every call. Whatever is made is removed again.
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
-    sys::{self, CStr, Ret, flag, nr},
-};
-
 use crate::{
-    failure::{Failure, prove, tried},
+    failure::{Failure, Outcome, prove, tried},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    sys::{self, CStr, Ret, flag, nr},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] = &[
-    ("file.fstat", fstat),
-    ("file.statx", statx),
-    ("file.openat2-close", openat2_close),
-    ("file.create-delete", |report| create_delete(report, &[])),
-    ("file.create-delete+4k", |report| create_delete(report, &[POISON; 4096])),
-    ("file.close-range", close_range),
-    ("file.getdents", getdents),
+pub(crate) const PROBES: Probes = &[
+    row("file.fstat", Windows(31), "fstat of a file in memory", fstat),
+    row("file.statx", Windows(31), "statx of a file in the root folder, in memory", statx),
+    row("file.openat2-close", Windows(31), "openat2 of such a file, then close", openat2_close),
+    row(
+        "file.create-delete",
+        Windows(31),
+        "open that creates such a file, close, unlink",
+        |report| create_delete(report, &[]),
+    ),
+    row(
+        "file.create-delete+4k",
+        Windows(31),
+        "the same with a write of 4 KiB in between",
+        |report| create_delete(report, &[POISON; 4096]),
+    ),
+    row(
+        "file.close-range",
+        Windows(31),
+        "dup2 of eight descriptors, then close_range of them",
+        close_range,
+    ),
+    row(
+        "file.getdents",
+        Windows(31),
+        "lseek to the begin of a folder of ten files, then getdents64",
+        getdents,
+    ),
 ];
 
-const FILE: &[u8] = b"/pathmeter-live\0";
+const FILE: &[u8] = b"/pathmeter-name\0";
 const CONTENT: &[u8] = b"sixteen bytes...";
 const POISON: u8 = 0xa5;
 const NEW: usize = flag::O_WRONLY | flag::O_CREAT | flag::O_EXCL;

@@ -1,28 +1,6 @@
-//! What probes of live hosts need of x86-64 beside its instructions: code around signals, names and
-//! layouts.
+//! Code around a fault that is a signal.
 
 use core::arch::naked_asm;
-
-use pathmeter_probes::{call_code, sys::nr};
-
-/// The vDSO's function for `clock_gettime(2)`.
-pub(crate) const CLOCK_GETTIME: &[u8] = b"__vdso_clock_gettime\0";
-
-/// `struct epoll_event`, which is packed on this architecture.
-#[repr(C, packed)]
-#[derive(Clone, Copy)]
-pub(crate) struct EpollEvent {
-    pub(crate) events: u32,
-    pub(crate) data: u64,
-}
-
-const _: () = assert!(size_of::<EpollEvent>() == 12);
-
-/// Where a signal's handler returns to: the stack pointer stands at the signal frame.
-#[unsafe(naked)]
-pub(crate) unsafe extern "C" fn restorer() {
-    naked_asm!(call_code!(), number = const nr::RT_SIGRETURN)
-}
 
 /// Writes to a byte, by its first instruction: what stands on the stack is where it returns to.
 #[unsafe(naked)]

@@ -1,26 +1,38 @@
-//! `sem.*` and `futex.*` of live hosts: semaphores of System V between two tasks on one CPU, and
-//! calls of futex(2) that find nothing to do.
+//! `sem.*` and `futex.*`: semaphores of System V between two tasks on one CPU, and calls of futex(2)
+//! that find nothing to do.
 //!
 //! Proof: the partner took as many turns as there were calls; nobody was woken; who should not
-//! sleep is told so. The semaphores are made in an IPC namespace that ends with the program.
+//! sleep is told so. On a live host the semaphores are made in an IPC
+//! namespace that ends with the program.
 
 use core::sync::atomic::AtomicU32;
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport, clock,
+use crate::{
+    clock,
+    failure::{Failure, Outcome, prove, tried, unsupported},
+    own,
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
     sys::{self, Ret, flag, nr},
     task::{self, Board, Partner},
+    window,
 };
 
-use crate::{
-    failure::{Failure, prove, tried, unsupported},
-    given, window,
-};
-
-pub(crate) const PROBES: &[(&str, Probe)] = &[
-    ("sem.round-trip", semaphores),
-    ("futex.wake-none", wake_none),
-    ("futex.wait-eagain", wait_eagain),
+pub(crate) const PROBES: Probes = &[
+    row(
+        "sem.round-trip",
+        Windows(31),
+        "semop that lets a task go on, and one that waits for its answer",
+        semaphores,
+    ),
+    row("futex.wake-none", Windows(31), "FUTEX_WAKE of a word that nobody waits for", wake_none),
+    row(
+        "futex.wait-eagain",
+        Windows(31),
+        "FUTEX_WAIT for a value that the word does not have",
+        wait_eagain,
+    ),
 ];
 
 /// Two semaphores, removed when this is dropped.
@@ -32,7 +44,7 @@ impl Set {
     fn new() -> Result<Self, Failure> {
         const IPC_PRIVATE: usize = 0;
         const IPC_CREAT: usize = 0o1000;
-        if !given::has_own_ipc() {
+        if !own::has_ipc() {
             return unsupported!("there is no IPC namespace for the semaphores to end with");
         }
         // SAFETY: takes no pointer.

@@ -5,17 +5,29 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
-    sys::{self, CStr, flag, nr},
-};
-
 use crate::{
-    failure::{Failure, tried, unsupported},
+    failure::{Failure, Outcome, tried, unsupported},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    sys::{self, CStr, flag, nr},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] = &[("io-uring.nop", nop), ("io-uring.read", read)];
+pub(crate) const PROBES: Probes = &[
+    row(
+        "io-uring.nop",
+        Windows(31),
+        "an operation without effect by io_uring, and its completion",
+        nop,
+    ),
+    row(
+        "io-uring.read",
+        Windows(31),
+        "a read of a byte from /dev/zero by io_uring, and its completion",
+        read,
+    ),
+];
 
 /// `struct io_uring_params`: sizes and features, then where things are in the two rings.
 #[repr(C)]

@@ -3,27 +3,46 @@
 //! Of so many pipes one has a byte, the last; nobody waits, since the time limit is 0. Proof: each
 //! call finds one that is ready, and it is that one.
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
-    sys::{self, nr},
-};
-
-use super::code::EpollEvent;
 use crate::{
+    arch::EpollEvent,
     descriptor,
-    failure::{Failure, tried},
+    failure::{Failure, Outcome, tried},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    sys::{self, nr},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] = &[
-    ("select.10", select::<10>),
-    ("select.100", select::<100>),
-    ("poll.10", poll::<10>),
-    ("poll.100", poll::<100>),
-    ("epoll.wait-10", epoll_wait::<10>),
-    ("epoll.wait-100", epoll_wait::<100>),
-    ("epoll.add-delete", epoll_add_delete),
-    ("eventfd.write-read", eventfd),
+pub(crate) const PROBES: Probes = &[
+    row(
+        "select.10",
+        Windows(31),
+        "select of 10 pipes, the last of which is ready, without waiting",
+        select::<10>,
+    ),
+    row("select.100", Windows(31), "the same of 100", select::<100>),
+    row(
+        "poll.10",
+        Windows(31),
+        "poll of 10 pipes, the last of which is ready, without waiting",
+        poll::<10>,
+    ),
+    row("poll.100", Windows(31), "the same of 100", poll::<100>),
+    row(
+        "epoll.wait-10",
+        Windows(31),
+        "epoll_wait on 10 pipes, one of which is ready, without waiting",
+        epoll_wait::<10>,
+    ),
+    row("epoll.wait-100", Windows(31), "the same of 100", epoll_wait::<100>),
+    row(
+        "epoll.add-delete",
+        Windows(31),
+        "epoll_ctl that adds a pipe, then one that deletes it",
+        epoll_add_delete,
+    ),
+    row("eventfd.write-read", Windows(31), "write to an eventfd, then read from it", eventfd),
 ];
 
 /// The read ends of `N` pipes, of which the last has a byte. All are closed with the process.
@@ -56,6 +75,8 @@ fn select<const N: usize>(report: &mut ProbeReport) -> Outcome {
     let no_time = [0_i64; 2];
     let mut found = all;
     let args = [ready + 1, found.as_mut_ptr() as usize, 0, 0, no_time.as_ptr() as usize, 0];
+    // SAFETY: the kernel reads and writes one set and one time, which last.
+    tried("select", unsafe { sys::checked(nr::SELECT, args) })?;
     let found = found.as_mut_ptr();
     window::each(report, || {
         // SAFETY: the kernel reads and writes one set and one time, all of which last; nobody else
@@ -87,10 +108,13 @@ fn poll<const N: usize>(report: &mut ProbeReport) -> Outcome {
         found: 0,
     });
     let place = all.as_mut_ptr();
+    let args = [place as usize, N, 0, 0, 0, 0];
+    // SAFETY: the kernel reads and writes `N` times `struct pollfd`; the same below.
+    tried("poll", unsafe { sys::checked(nr::POLL, args) })?;
     window::each(report, || {
-        // SAFETY: the kernel reads and writes `N` times `struct pollfd`.
+        // SAFETY: as above.
         unsafe {
-            let raw = sys::call(nr::POLL, [place as usize, N, 0, 0, 0, 0]);
+            let raw = sys::call(nr::POLL, args);
             raw == 1 && place.add(N - 1).read_volatile().found == READABLE
         }
     })

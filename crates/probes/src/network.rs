@@ -1,49 +1,48 @@
-//! `udp.*` and `tcp.*` of live hosts: the loopback interface.
+//! `udp.*` and `tcp.*`: the loopback interface.
 //!
 //! Proof: a partner's complement of each byte comes back; each connection is accepted. A connection
 //! is closed by a reset, so that no port stays taken for a minute, as after a close in order.
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
+use crate::{
+    echo::{echo, ping},
+    failure::{Outcome, tried},
+    far,
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    socket::{AF_INET, Address, SOCK_DGRAM, SOCK_STREAM, connect, socket},
     sys::{self, Ret, nr},
     task::{self, Partner},
-};
-
-use crate::{
-    failure::tried,
-    partner::echo,
-    socket::{AF_INET, Address, SOCK_DGRAM, SOCK_STREAM, bind, connect, loopback_up, socket},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] =
-    &[("udp.round-trip", udp), ("tcp.connect", tcp_connect)];
+pub(crate) const PROBES: Probes = &[
+    row(
+        "tcp.connect",
+        Windows(31),
+        "socket, connect and accept by loopback, closed by a reset",
+        tcp_connect,
+    ),
+    row(
+        "udp.round-trip",
+        Windows(31),
+        "a datagram of a byte to a task by loopback, and one back",
+        udp,
+    ),
+];
 
 fn udp(report: &mut ProbeReport) -> Outcome {
     task::fifo()?;
-    let [near, far] = [socket(AF_INET, SOCK_DGRAM)?, socket(AF_INET, SOCK_DGRAM)?];
-    loopback_up(near)?;
-    let addresses = [bind(near)?, bind(far)?];
-    connect(near, &addresses[1])?;
-    connect(far, &addresses[0])?;
-    let _partner = Partner::process(|| echo(far, far))?;
-    let mut sent = 0_u8;
-    let mut once = || {
-        sent = sent.wrapping_add(1);
-        let mut byte = [sent];
-        let got = sys::write(near, &byte).and_then(|_| sys::read(near, &mut byte));
-        got == Ok(1) && byte[0] == !sent
-    };
-    report.execute(|| {
-        task::let_softirqs_finish()?;
-        window::one(&mut once)
-    })
+    let (far, far_address) = far::bound(SOCK_DGRAM)?;
+    let near = socket(AF_INET, SOCK_DGRAM)?;
+    let near_address = far::bind_near(near)?;
+    connect(near, &far_address)?;
+    connect(far, &near_address)?;
+    let _partner = Partner::process(|| echo(far))?;
+    ping(report, near, task::let_softirqs_finish)
 }
-
 fn tcp_connect(report: &mut ProbeReport) -> Outcome {
-    let listener = socket(AF_INET, SOCK_STREAM)?;
-    loopback_up(listener)?;
-    let address = bind(listener)?;
+    let (listener, address) = far::bound(SOCK_STREAM)?;
     reset_at_close(listener)?;
     // SAFETY: takes no pointer.
     tried("listen", unsafe { sys::checked(nr::LISTEN, [listener, 1, 0, 0, 0, 0]) })?;

@@ -3,23 +3,32 @@
 //! Proof: each answer is no earlier than the one before, the last no earlier than what the system
 //! call said before the window, and no later than what it says afterwards.
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport, clock,
+use crate::{
+    arch::CLOCK_GETTIME,
+    clock,
+    failure::{Outcome, prove, unsupported},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
     sys::{self, Timespec, nr},
     vdso,
 };
 
-use super::code;
-use crate::failure::{prove, unsupported};
-
-pub(crate) const PROBES: &[(&str, Probe)] =
-    &[("time.clock-gettime", by_vdso), ("time.clock-gettime+syscall", by_syscall)];
+pub(crate) const PROBES: Probes = &[
+    row(
+        "time.clock-gettime",
+        Windows(31),
+        "clock_gettime of the monotonic clock by the vDSO",
+        by_vdso,
+    ),
+    row("time.clock-gettime+syscall", Windows(31), "the same by the system call", by_syscall),
+];
 
 const MONOTONIC: i32 = 1;
 
 fn by_vdso(report: &mut ProbeReport) -> Outcome {
     type Gettime = extern "C" fn(i32, *mut Timespec) -> i32;
-    let Some(address) = vdso::address(code::CLOCK_GETTIME) else {
+    let Some(address) = vdso::find(CLOCK_GETTIME) else {
         return unsupported!("this kernel's vDSO has no clock_gettime");
     };
     // SAFETY: the vDSO's function of this name has this signature and the C calling convention.

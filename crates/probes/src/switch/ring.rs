@@ -4,28 +4,72 @@
 //! Nothing is subtracted: a call is so many switches, reads, writes and sums. Proof: each task adds
 //! 1 to the token, if its sum is right.
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
-    sys::{self, flag},
-    task::{self, Partner},
-};
-
 use crate::{
     descriptor,
-    failure::{Failure, tried},
+    failure::{Failure, Outcome, tried},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    sys::{self, flag},
+    task::{self, Partner},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] = &[
-    ("switch.ring-2", |report| ring::<2>(report, 0)),
-    ("switch.ring-2+16k", |report| ring::<2>(report, 16 << 10)),
-    ("switch.ring-2+64k", |report| ring::<2>(report, 64 << 10)),
-    ("switch.ring-8", |report| ring::<8>(report, 0)),
-    ("switch.ring-8+16k", |report| ring::<8>(report, 16 << 10)),
-    ("switch.ring-8+64k", |report| ring::<8>(report, 64 << 10)),
-    ("switch.ring-16", |report| ring::<16>(report, 0)),
-    ("switch.ring-16+16k", |report| ring::<16>(report, 16 << 10)),
-    ("switch.ring-16+64k", |report| ring::<16>(report, 64 << 10)),
+pub(crate) const PROBES: Probes = &[
+    row(
+        "switch.ring-2",
+        Windows(11),
+        "a token once around a ring of 2 tasks, by pipes: 2 switches",
+        |report| ring::<2>(report, 0),
+    ),
+    row(
+        "switch.ring-2+16k",
+        Windows(5),
+        "the same, and each task sums 16 KiB of its own",
+        |report| ring::<2>(report, 16 << 10),
+    ),
+    row(
+        "switch.ring-2+64k",
+        Windows(5),
+        "the same, and each task sums 64 KiB of its own",
+        |report| ring::<2>(report, 64 << 10),
+    ),
+    row(
+        "switch.ring-8",
+        Windows(11),
+        "a token once around a ring of 8 tasks, by pipes: 8 switches",
+        |report| ring::<8>(report, 0),
+    ),
+    row(
+        "switch.ring-8+16k",
+        Windows(5),
+        "the same, and each task sums 16 KiB of its own",
+        |report| ring::<8>(report, 16 << 10),
+    ),
+    row(
+        "switch.ring-8+64k",
+        Windows(5),
+        "the same, and each task sums 64 KiB of its own",
+        |report| ring::<8>(report, 64 << 10),
+    ),
+    row(
+        "switch.ring-16",
+        Windows(11),
+        "a token once around a ring of 16 tasks, by pipes: 16 switches",
+        |report| ring::<16>(report, 0),
+    ),
+    row(
+        "switch.ring-16+16k",
+        Windows(5),
+        "the same, and each task sums 16 KiB of its own",
+        |report| ring::<16>(report, 16 << 10),
+    ),
+    row(
+        "switch.ring-16+64k",
+        Windows(5),
+        "the same, and each task sums 64 KiB of its own",
+        |report| ring::<16>(report, 64 << 10),
+    ),
 ];
 
 /// A task's data: so many words, each of which is 1.

@@ -1,23 +1,37 @@
-//! `signal.*` of live hosts: what a program does about signals, and a fault that is one.
+//! `signal.*`: what a program does about signals, and a fault that is one.
 //!
 //! Proof: what is installed, or masked, is what the next call of the kind says was there; the
 //! handler of a fault ran once in each call, and the page kept its content.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport, clock,
-    sys::{self, flag, nr},
-};
-
-use super::code;
 use crate::{
-    failure::{Failure, prove, tried},
+    arch::fault,
+    clock,
+    failure::{Failure, Outcome, prove, tried},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
+    signal::restorer,
+    sys::{self, flag, nr},
     window,
 };
 
-pub(crate) const PROBES: &[(&str, Probe)] =
-    &[("signal.install", install), ("signal.mask", mask), ("signal.fault", fault)];
+pub(crate) const PROBES: Probes = &[
+    row("signal.install", Windows(31), "rt_sigaction of a handler", install),
+    row(
+        "signal.mask",
+        Windows(31),
+        "rt_sigprocmask that blocks a signal, then one that unblocks it",
+        mask,
+    ),
+    row(
+        "signal.fault",
+        Windows(31),
+        "a write to a page that may only be read, its signal's handler, and back",
+        denied,
+    ),
+];
 
 const SIGUSR1: usize = 10;
 const SIGSEGV: usize = 11;
@@ -38,7 +52,7 @@ const _: () = assert!(size_of::<Action>() == 32);
 
 impl Action {
     const fn of(handler: extern "C" fn(i32, usize, *mut u64), mask: u64) -> Self {
-        Self { handler, flags: SA_SIGINFO | SA_RESTORER, restorer: code::restorer, mask }
+        Self { handler, flags: SA_SIGINFO | SA_RESTORER, restorer: restorer, mask }
     }
 
     /// Installs it for `signal`; the mask of what was installed before.
@@ -62,20 +76,18 @@ static FAULTS: AtomicU64 = AtomicU64::new(0);
 extern "C" fn skip(_signal: i32, _info: usize, context: *mut u64) {
     FAULTS.fetch_add(1, Relaxed);
     // SAFETY: the kernel's own context, of the only code that faults here.
-    unsafe { code::return_from_store(context) };
+    unsafe { fault::return_from_store(context) };
 }
 
 fn install(report: &mut ProbeReport) -> Outcome {
     // Two actions that differ, in turn.
     let [one, other] = [SIGUSR1, SIGUSR2].map(|also| Action::of(skip, 1 << (also - 1)));
     tried("rt_sigaction", one.install(SIGUSR1).map(|_| 0))?;
-    let mut installed = &one;
+    let (actions, mut turn) = ([&one, &other], 0);
     window::each(report, || {
-        let next = if installed.mask == one.mask { &other } else { &one };
-        let before = next.install(SIGUSR1);
-        let right = before == Ok(installed.mask);
-        installed = next;
-        right
+        let (before, next) = (actions[turn], actions[turn ^ 1]);
+        turn ^= 1;
+        next.install(SIGUSR1) == Ok(before.mask)
     })
 }
 
@@ -96,14 +108,14 @@ fn mask(report: &mut ProbeReport) -> Outcome {
     })
 }
 
-fn fault(report: &mut ProbeReport) -> Outcome {
+fn denied(report: &mut ProbeReport) -> Outcome {
     let page = read_only_page()?;
     let action = Action::of(skip, 0);
     tried("rt_sigaction", action.install(SIGSEGV).map(|_| 0))?;
     report.execute(|| {
         let before = FAULTS.load(Relaxed);
         // SAFETY: the store faults, and the handler returns in its place.
-        let (cost, ()) = clock::window(|| unsafe { code::store(page) });
+        let (cost, ()) = clock::window(|| unsafe { fault::store(page) });
         let faults = FAULTS.load(Relaxed) - before;
         // SAFETY: a page of this process's, which may be read.
         let seen = unsafe { page.read_volatile() };

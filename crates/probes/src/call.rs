@@ -8,26 +8,41 @@ use core::sync::atomic::{
     Ordering::{Relaxed, SeqCst},
 };
 
-use pathmeter_probes::{
-    Outcome, Probe, ProbeReport,
+use crate::{
+    failure::{Outcome, tried},
+    path::Kind::Windows,
+    probe::{Probes, row},
+    report::ProbeReport,
     sys::{self, nr},
+    window,
 };
 
-use crate::{failure::tried, window};
-
-pub(crate) const PROBES: &[(&str, Probe)] = &[
-    ("getrandom.16", getrandom),
-    ("rseq.register-unregister", rseq),
-    ("membarrier.private-expedited", membarrier),
-    ("pidfd.open-close", pidfd),
+pub(crate) const PROBES: Probes = &[
+    row("getrandom.16", Windows(31), "getrandom of 16 bytes", getrandom),
+    row(
+        "rseq.register-unregister",
+        Windows(31),
+        "rseq that registers an area, then one that ends that",
+        rseq,
+    ),
+    row(
+        "membarrier.private-expedited",
+        Windows(31),
+        "membarrier of a process without another thread",
+        membarrier,
+    ),
+    row("pidfd.open-close", Windows(31), "pidfd_open of the caller, then close", pidfd),
 ];
 
 fn getrandom(report: &mut ProbeReport) -> Outcome {
+    const NONBLOCK: usize = 1;
     let mut random = [0_u64; 2];
     let place = random.as_mut_ptr();
     // SAFETY: the kernel writes 16 bytes.
-    let once = || unsafe { sys::call(nr::GETRANDOM, [place as usize, 16, 0, 0, 0, 0]) };
-    tried("getrandom", sys::sorted(once()))?;
+    let call = |flags| unsafe { sys::call(nr::GETRANDOM, [place as usize, 16, flags, 0, 0, 0]) };
+    // A kernel that has gathered too little randomness yet would have the caller wait for it.
+    tried("getrandom without waiting", sys::sorted(call(NONBLOCK)))?;
+    let once = || call(0);
     let mut before = [0; 2];
     window::each(report, || {
         // SAFETY: as above; nobody else uses the words.
