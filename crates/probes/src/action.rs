@@ -18,16 +18,16 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("signal.install", Windows(31), "rt_sigaction of a handler", install),
+    row("signal.install", Windows(13), "rt_sigaction of a handler", install),
     row(
         "signal.mask",
-        Windows(31),
+        Windows(13),
         "rt_sigprocmask that blocks a signal, then one that unblocks it",
         mask,
     ),
     row(
         "signal.fault",
-        Windows(31),
+        Windows(13),
         "a write to a page that may only be read, its signal's handler, and back",
         denied,
     ),

@@ -18,20 +18,20 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("getrandom.16", Windows(31), "getrandom of 16 bytes", getrandom),
+    row("getrandom.16", Windows(13), "getrandom of 16 bytes", getrandom),
     row(
         "rseq.register-unregister",
-        Windows(31),
+        Windows(13),
         "rseq that registers an area, then one that ends that",
         rseq,
     ),
     row(
         "membarrier.private-expedited",
-        Windows(31),
+        Windows(13),
         "membarrier of a process without another thread",
         membarrier,
     ),
-    row("pidfd.open-close", Windows(31), "pidfd_open of the caller, then close", pidfd),
+    row("pidfd.open-close", Windows(13), "pidfd_open of the caller, then close", pidfd),
 ];
 
 fn getrandom(report: &mut ProbeReport) -> Outcome {

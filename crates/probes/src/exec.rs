@@ -60,10 +60,7 @@ fn prepare(report: &mut ProbeReport, once: impl Fn(usize) -> Result<Ended, i32>)
     task::fifo()?;
     let file = tried("open of the program's file", own::file())?;
     match once(file) {
-        Ok(DONE) => report.execute(|| {
-            task::settle()?;
-            window::one(&mut || once(file) == Ok(DONE))
-        }),
+        Ok(DONE) => window::each(report, || once(file) == Ok(DONE)),
         Ok(ended) => unsupported!("the child does not execute the program (execveat; {ended:?})"),
         Err(error) => unsupported!("no child (error {error})"),
     }

@@ -14,30 +14,30 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("file.fstat", Windows(31), "fstat of a file in memory", fstat),
-    row("file.statx", Windows(31), "statx of a file in the root folder, in memory", statx),
-    row("file.openat2-close", Windows(31), "openat2 of such a file, then close", openat2_close),
+    row("file.fstat", Windows(13), "fstat of a file in memory", fstat),
+    row("file.statx", Windows(13), "statx of a file in the root folder, in memory", statx),
+    row("file.openat2-close", Windows(13), "openat2 of such a file, then close", openat2_close),
     row(
         "file.create-delete",
-        Windows(31),
+        Windows(13),
         "open that creates such a file, close, unlink",
         |report| create_delete(report, &[]),
     ),
     row(
         "file.create-delete+4k",
-        Windows(31),
+        Windows(13),
         "the same with a write of 4 KiB in between",
         |report| create_delete(report, &[POISON; 4096]),
     ),
     row(
         "file.close-range",
-        Windows(31),
+        Windows(13),
         "dup2 of eight descriptors, then close_range of them",
         close_range,
     ),
     row(
         "file.getdents",
-        Windows(31),
+        Windows(13),
         "lseek to the begin of a folder of ten files, then getdents64",
         getdents,
     ),

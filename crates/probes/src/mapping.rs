@@ -16,33 +16,33 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("memory.mmap-munmap", Windows(31), "mmap of a page, not touched, then munmap", |report| {
+    row("memory.mmap-munmap", Windows(13), "mmap of a page, not touched, then munmap", |report| {
         map_unmap(report, 0)
     }),
     row(
         "memory.mmap-munmap+touch",
-        Windows(31),
+        Windows(13),
         "mmap of a page, a write to it, munmap",
         |report| map_unmap(report, 1),
     ),
-    row("memory.mmap-64k", Windows(31), "mmap of 16 pages, a write to each, munmap", |report| {
+    row("memory.mmap-64k", Windows(13), "mmap of 16 pages, a write to each, munmap", |report| {
         map_unmap(report, 16)
     }),
     row(
         "memory.mprotect",
-        Windows(31),
+        Windows(13),
         "mprotect of a page that takes its write permission, then one that gives it",
         mprotect,
     ),
     row(
         "memory.madvise-dontneed",
-        Windows(31),
+        Windows(13),
         "a write to a page, then MADV_DONTNEED, which gives it back",
         dontneed,
     ),
     row(
         "memory.fault-file",
-        Windows(31),
+        Windows(13),
         "the first read of a page of a file in memory, mapped privately",
         fault_file,
     ),

@@ -22,14 +22,14 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "sem.round-trip",
-        Windows(31),
+        Windows(13),
         "semop that lets a task go on, and one that waits for its answer",
         semaphores,
     ),
-    row("futex.wake-none", Windows(31), "FUTEX_WAKE of a word that nobody waits for", wake_none),
+    row("futex.wake-none", Windows(13), "FUTEX_WAKE of a word that nobody waits for", wake_none),
     row(
         "futex.wait-eagain",
-        Windows(31),
+        Windows(13),
         "FUTEX_WAIT for a value that the word does not have",
         wait_eagain,
     ),

@@ -17,11 +17,11 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "time.clock-gettime",
-        Windows(31),
+        Windows(13),
         "clock_gettime of the monotonic clock by the vDSO",
         by_vdso,
     ),
-    row("time.clock-gettime+syscall", Windows(31), "the same by the system call", by_syscall),
+    row("time.clock-gettime+syscall", Windows(13), "the same by the system call", by_syscall),
 ];
 
 const MONOTONIC: i32 = 1;

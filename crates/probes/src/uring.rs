@@ -17,13 +17,13 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "io-uring.nop",
-        Windows(31),
+        Windows(13),
         "an operation without effect by io_uring, and its completion",
         nop,
     ),
     row(
         "io-uring.read",
-        Windows(31),
+        Windows(13),
         "a read of a byte from /dev/zero by io_uring, and its completion",
         read,
     ),

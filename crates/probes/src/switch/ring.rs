@@ -18,7 +18,7 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "switch.ring-2",
-        Windows(11),
+        Windows(7),
         "a token once around a ring of 2 tasks, by pipes: 2 switches",
         |report| ring::<2>(report, 0),
     ),
@@ -36,7 +36,7 @@ pub(crate) const PROBES: Probes = &[
     ),
     row(
         "switch.ring-8",
-        Windows(11),
+        Windows(7),
         "a token once around a ring of 8 tasks, by pipes: 8 switches",
         |report| ring::<8>(report, 0),
     ),
@@ -54,7 +54,7 @@ pub(crate) const PROBES: Probes = &[
     ),
     row(
         "switch.ring-16",
-        Windows(11),
+        Windows(7),
         "a token once around a ring of 16 tasks, by pipes: 16 switches",
         |report| ring::<16>(report, 0),
     ),
