@@ -55,10 +55,16 @@ impl<'a> Asked<'a> {
     pub fn rows(packed: &'a PackedProgram) -> Self {
         Self { packed, functions: false, lines: false, regions: &[], windows: &[] }
     }
+
+    /// Whether nothing else is asked for, as by the cells of plans.
+    fn is_of_rows(&self) -> bool {
+        let Self { packed: _, functions, lines, regions, windows } = *self;
+        !functions && !lines && regions.is_empty() && windows.is_empty()
+    }
 }
 
 /// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
-/// earlier result of the same from the cache.
+/// earlier result of the same, from the cache or of a plan's cell.
 pub fn measure(
     session: &Session,
     image: &Image,
@@ -78,7 +84,14 @@ pub fn measure(
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
     let loaded = image.loaded().iter().map(|module| module.name.clone()).collect();
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
+    let is_of = |it: &Measurement| packed.is_of(it) && session.is_of_program(image, &program, it);
+    if asked.is_of_rows()
+        && let Some(result) = session.planned(image, Some(packed), is_of)?
+    {
+        return Ok(result);
+    }
     let result = session.cached(image, key, progress, parse, || {
+        session.tell_measured();
         let kernel = names()?;
         let places = kernel.places.table(regions, &kernel.windows.inside());
         let points = kernel.windows.table.as_bytes();
