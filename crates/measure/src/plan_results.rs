@@ -19,15 +19,24 @@ const AGAIN: &str = "remove it, and have it measured again: pathmeter plan run P
 const CONFLICT: &str = "a third machine's result tells which one is wrong: remove that one \
                         (docs/guide/plans.md); without --results nothing is taken from there";
 
-/// A folder of results, and how many were looked for.
+/// A folder of results, and how many results came from where since it was opened.
 #[derive(Debug)]
 pub struct PlanResults {
     folder: Folder,
     /// The ids of cells with two results.
     conflicts: BTreeSet<String>,
-    sought: AtomicUsize,
     found: AtomicUsize,
+    cached: AtomicUsize,
     measured: AtomicUsize,
+}
+
+/// Where a result comes from that the folder lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elsewhere {
+    /// The cache.
+    Cache,
+    /// A guest, which is run, whatever comes of it.
+    Guest,
 }
 
 impl PlanResults {
@@ -39,8 +48,8 @@ impl PlanResults {
         let failed = |FolderError { doing, path, error }| Failure::File { doing, path, error };
         let folder = Folder::open(path).map_err(failed)?;
         let conflicts = folder.conflicts().map_err(failed)?;
-        let [sought, found, measured] = [const { AtomicUsize::new(0) }; 3];
-        Ok(Self { folder, conflicts, sought, found, measured })
+        let [found, cached, measured] = [const { AtomicUsize::new(0) }; 3];
+        Ok(Self { folder, conflicts, found, cached, measured })
     }
 
     /// The result of the cell `id`, which is `subject`'s, if it is there; `is_of` tells whether a
@@ -54,7 +63,6 @@ impl PlanResults {
         subject: &Subject,
         is_of: impl Fn(&Measurement) -> bool,
     ) -> Result<Option<Measurement>, Failure> {
-        self.sought.fetch_add(1, Ordering::Relaxed);
         let refused = |what, help| {
             let path = self.folder.place(id);
             Failure::PlanResult { path, what, help }
@@ -76,23 +84,27 @@ impl PlanResults {
         Ok(Some(*result))
     }
 
-    /// One more was measured here.
-    pub(crate) fn count_measured(&self) {
-        self.measured.fetch_add(1, Ordering::Relaxed);
+    /// One more comes from there.
+    pub(crate) fn count(&self, elsewhere: Elsewhere) {
+        let counter = match elsewhere {
+            Elsewhere::Cache => &self.cached,
+            Elsewhere::Guest => &self.measured,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Where the results came from that were looked for; None if none was.
+    /// Where the results came from; None if there was none.
     pub fn told(&self) -> Option<String> {
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
-        let [sought, found, measured] = [&self.sought, &self.found, &self.measured].map(count);
-        let cached = sought.saturating_sub(found + measured);
-        let parts = [(found, "from the folder"), (cached, "from the cache")];
-        let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+        let [found, cached, measured] = [&self.found, &self.cached, &self.measured].map(count);
+        let all = found + cached + measured;
+        let some = [(found, "from the folder"), (cached, "from the cache")];
+        let some = some.into_iter().filter(|(number, _)| *number > 0);
+        let parts = some.chain([(measured, "measured here")]);
         let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
-        let parts = [&parts[..], &[format!("{measured} measured here")]].concat().join(", ");
-        let results = if sought == 1 { "result" } else { "results" };
-        let folder = self.folder.path().display();
-        (sought > 0).then(|| format!("--results {folder}: {sought} {results}: {parts}"))
+        let results = if all == 1 { "result" } else { "results" };
+        let (folder, parts) = (self.folder.path().display(), parts.join(", "));
+        (all > 0).then(|| format!("--results {folder}: {all} {results}: {parts}"))
     }
 }
 
@@ -139,13 +151,13 @@ mod tests {
         let found = results.find(ID, &subject, |_| true).unwrap();
         assert_eq!(found, Some(result()));
         assert!(results.find(&ID.replace('0', "1"), &subject, |_| true).unwrap().is_none());
-        results.count_measured();
+        results.count(Elsewhere::Guest);
         let begin = format!("--results {}: ", folder.path().display());
         assert_eq!(
             results.told().unwrap(),
             begin.clone() + "2 results: 1 from the folder, 1 measured here"
         );
-        assert!(results.find(&ID.replace('0', "1"), &subject, |_| true).unwrap().is_none());
+        results.count(Elsewhere::Cache);
         let told = "3 results: 1 from the folder, 1 from the cache, 1 measured here";
         assert_eq!(results.told().unwrap(), begin + told);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -160,6 +172,7 @@ mod tests {
             let told = told(results.find(ID, &subject, |_| true));
             let named = format!("{}/{ID}.json: no result: ", folder.path().display());
             assert!(told.starts_with(&named), "{told}");
+            assert_eq!(results.told(), None);
         }
         let (_folder, results) = results(&whole);
         let told_of_other = told(results.find(ID, &subject, |_| false));

@@ -3,6 +3,8 @@
 //! Contract: a program that did not end as expected, or whose rows do not add up to the guest's
 //! clock, gives no document.
 
+use std::cell::Cell;
+
 use pathmeter_model::{
     Configuration, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
     parse_measurement, process_results, program_rows,
@@ -15,6 +17,7 @@ use pathmeter_vm::{Accounting, INIT, RanProgram};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::packed_program::PackedProgram;
+use crate::plan_results::Elsewhere;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
 use crate::program_runs::{Accounted, KernelNames, accounted};
@@ -90,8 +93,10 @@ pub fn measure(
     {
         return Ok(result);
     }
+    let is_measured = Cell::new(false);
     let result = session.cached(image, key, progress, parse, || {
-        session.tell_measured();
+        is_measured.set(true);
+        session.tell(Elsewhere::Guest);
         let kernel = names()?;
         let places = kernel.places.table(regions, &kernel.windows.inside());
         let points = kernel.windows.table.as_bytes();
@@ -102,6 +107,9 @@ pub fn measure(
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, lines), ran)
     })?;
+    if !is_measured.get() {
+        session.tell(Elsewhere::Cache);
+    }
     Ok(Measurement { subject: image.subject(), ..result })
 }
 

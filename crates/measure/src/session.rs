@@ -22,7 +22,7 @@ use crate::guest_files::{guest_report, note_of};
 use crate::image::Image;
 use crate::path_result::{path_result, with_cause};
 use crate::path_rows::Counted;
-use crate::plan_results::PlanResults;
+use crate::plan_results::{Elsewhere, PlanResults};
 use crate::repeat;
 use crate::results::{self, sha256};
 use crate::waits::{self, WaitPoints};
@@ -127,7 +127,10 @@ impl Session {
         };
         let sought = cache.seek(self.result_key(image), caller, read);
         let slot = match sought.map_err(|error| image.failure(error))? {
-            Sought::Found(result) => return Ok(Measurement { subject: image.subject(), ..result }),
+            Sought::Found(result) => {
+                self.tell(Elsewhere::Cache);
+                return Ok(Measurement { subject: image.subject(), ..result });
+            }
             Sought::Missing(slot) => slot,
         };
         let result = self.measure_anew(image, progress)?;
@@ -138,7 +141,7 @@ impl Session {
     /// Measures once; a guest with two CPUs until two measurements, each of a boot of its own, give
     /// the same document.
     fn measure_anew(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        self.tell_measured();
+        self.tell(Elsewhere::Guest);
         if image.cpus() == 1 {
             return self.measure_now(image, progress);
         }

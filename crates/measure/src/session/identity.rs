@@ -11,6 +11,7 @@ use super::Session;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::packed_program::PackedProgram;
+use crate::plan_results::Elsewhere;
 use crate::results::sha256;
 
 impl Session {
@@ -45,10 +46,10 @@ impl Session {
         Ok(found.map(|result| Measurement { subject: image.subject(), ..result }))
     }
 
-    /// Tells who counts results that one is measured.
-    pub(crate) fn tell_measured(&self) {
+    /// Tells who counts results where one comes from.
+    pub(crate) fn tell(&self, elsewhere: Elsewhere) {
         if let Some(results) = &self.results {
-            results.count_measured();
+            results.count(elsewhere);
         }
     }
 
