@@ -100,8 +100,9 @@ impl Session {
         Self { results, ..self }
     }
 
-    /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the guest's kernel does not
-    /// print what it should on its CPU, and was not asked to: mitigations are boot parameters.
+    /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the
+    /// guest's kernel does not print what it should on its CPU, and was not asked to: mitigations
+    /// are boot parameters.
     pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);

@@ -44,8 +44,8 @@ use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::at_once;
 
-/// A parameter like [`NEUTRAL`], with which a setting is measured again whose changes may be layout. It makes the
-/// command line longer by more than the kernel aligns what it copies of it.
+/// A parameter like [`NEUTRAL`], with which a setting is measured again whose changes may be
+/// layout. It makes the command line longer by more than the kernel aligns what it copies of it.
 const ANOTHER_LAYOUT: &str =
     "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
 
@@ -89,10 +89,11 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     }
     let settings: usize = sets.iter().map(|set| set.in_order().count()).sum();
     let images = on_each(&image, &args.guest.cpu);
-    // Those that are there already tell nothing of how long the others take.
-    let begin = |took| match &args.guest.results {
-        None => screen.note(&ahead(settings, took)),
-        Some(_) => {}
+    let begin = |took| {
+        // Those that are there already tell nothing of how long the others take.
+        if args.guest.results.is_none() {
+            screen.note(&ahead(settings, took));
+        }
     };
     let results = images.iter().map(|image| under(image).all(sets.clone(), &board, &begin));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
