@@ -26,6 +26,7 @@ mod interrupt;
 mod lab;
 mod layout;
 mod names;
+mod plan_results;
 mod plans;
 mod points;
 mod programs;

@@ -186,6 +186,16 @@ pub enum Failure {
         /// In what it differs.
         what: String,
     },
+    /// What has the name of a cell's result in a folder of results can't be taken for it.
+    #[error("{}: {what}", .path.display())]
+    PlanResult {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+        /// What to do about it.
+        help: &'static str,
+    },
     /// A path took longer than the limit, which is time of this machine.
     #[error("{subject}: {path} took too long: {reason}")]
     Late {
@@ -376,6 +386,7 @@ impl Failure {
     pub fn advice(&self) -> Option<&str> {
         match self {
             Self::Usage { help, .. } => Some(help),
+            Self::PlanResult { help, .. } => Some(help),
             Self::Incomparable(differences) | Self::Unlike { differences, .. }
                 if one_is_plain(differences) =>
             {

@@ -177,13 +177,23 @@ impl Image {
     /// Its name in documents: of the file without its folders, with what it is measured on and
     /// under if the user named that.
     pub fn subject(&self) -> Subject {
+        self.called(self.cpu.as_ref(), self.condition.as_ref())
+    }
+
+    /// The same in the cells of plans, which have a CPU beside it, and whose default condition has
+    /// no name.
+    pub(crate) fn cell_subject(&self) -> Subject {
+        self.called(None, self.condition.as_ref().filter(|it| !it.is_default()))
+    }
+
+    fn called(&self, cpu: Option<&Cpu>, condition: Option<&Condition>) -> Subject {
         let name = self.name().to_string_lossy();
         let subject = match &self.source {
             Source::File { .. } => Subject::kernel_image(&name),
             Source::Lab { .. } => Subject::lab(&name),
         };
-        let on = self.cpu.as_ref().map(|cpu| format!(" on {}", cpu.name()));
-        let under = self.condition.as_ref().map(|condition| format!(" under {condition}"));
+        let on = cpu.map(|cpu| format!(" on {}", cpu.name()));
+        let under = condition.map(|condition| format!(" under {condition}"));
         let parts = [Some(subject.name), on, under];
         Subject { name: parts.into_iter().flatten().collect(), ..subject }
     }
@@ -375,6 +385,19 @@ mod tests {
         let kernel = image.load().unwrap();
         std::fs::write(file.path(), b"another build").unwrap();
         assert!(Arc::ptr_eq(&kernel, &other.load().unwrap()));
+    }
+
+    #[test]
+    fn a_cell_is_named_without_its_cpu_and_without_the_default_condition() {
+        let lab = Image::open(Path::new("lab")).unwrap();
+        let on = lab.clone().on(&Cpu::named("zen2"));
+        let default = on.clone().under(&Condition::default()).unwrap();
+        assert_eq!(default.subject().name, "lab on zen2 under default");
+        for image in [&lab, &on, &default] {
+            assert_eq!(image.cell_subject(), lab.subject());
+        }
+        let under = on.under(&Under::parse("landlock:1").unwrap().condition).unwrap();
+        assert_eq!(under.cell_subject().name, "lab under landlock:1");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Contract: a program that did not end as expected, or whose rows do not add up to the guest's
 //! clock, gives no document.
 
+use std::cell::Cell;
+
 use pathmeter_model::{
     Configuration, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
     parse_measurement, process_results, program_rows,
@@ -15,6 +17,7 @@ use pathmeter_vm::{Accounting, INIT, RanProgram};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::packed_program::PackedProgram;
+use crate::plan_results::Elsewhere;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
 use crate::program_runs::{Accounted, KernelNames, accounted};
@@ -55,10 +58,16 @@ impl<'a> Asked<'a> {
     pub fn rows(packed: &'a PackedProgram) -> Self {
         Self { packed, functions: false, lines: false, regions: &[], windows: &[] }
     }
+
+    /// Whether nothing else is asked for, as by the cells of plans.
+    fn is_of_rows(&self) -> bool {
+        let Self { packed: _, functions, lines, regions, windows } = *self;
+        !functions && !lines && regions.is_empty() && windows.is_empty()
+    }
 }
 
 /// Runs the program on the kernel in `image`, whose functions `names` finds out; or takes an
-/// earlier result of the same from the cache.
+/// earlier result of the same, from the cache or of a plan's cell.
 pub fn measure(
     session: &Session,
     image: &Image,
@@ -78,7 +87,16 @@ pub fn measure(
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
     let loaded = image.loaded().iter().map(|module| module.name.clone()).collect();
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
+    let is_of = |it: &Measurement| packed.is_of(it) && session.is_of_program(image, &program, it);
+    if asked.is_of_rows()
+        && let Some(result) = session.planned(image, Some(packed), is_of)?
+    {
+        return Ok(result);
+    }
+    let is_measured = Cell::new(false);
     let result = session.cached(image, key, progress, parse, || {
+        is_measured.set(true);
+        session.tell(Elsewhere::Guest);
         let kernel = names()?;
         let places = kernel.places.table(regions, &kernel.windows.inside());
         let points = kernel.windows.table.as_bytes();
@@ -89,6 +107,9 @@ pub fn measure(
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, lines), ran)
     })?;
+    if !is_measured.get() {
+        session.tell(Elsewhere::Cache);
+    }
     Ok(Measurement { subject: image.subject(), ..result })
 }
 

@@ -5,7 +5,7 @@
 //! subject's name, which is always the one given now.
 
 use std::fs::File;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pathmeter_catalogue::{Suite, WARMUP};
@@ -22,10 +22,12 @@ use crate::guest_files::{guest_report, note_of};
 use crate::image::Image;
 use crate::path_result::{path_result, with_cause};
 use crate::path_rows::Counted;
+use crate::plan_results::{Elsewhere, PlanResults};
 use crate::repeat;
 use crate::results::{self, sha256};
 use crate::waits::{self, WaitPoints};
 
+mod identity;
 mod kept;
 mod witness;
 
@@ -52,6 +54,8 @@ pub struct Guests {
 pub struct Session {
     qemu: Qemu,
     cache: Option<Cache>,
+    /// Results of cells, in which a result is looked for first.
+    results: Option<Arc<PlanResults>>,
     settings: Settings,
     runs: u32,
     limit: Duration,
@@ -72,6 +76,7 @@ impl Session {
         Self {
             qemu,
             cache,
+            results: None,
             settings,
             runs,
             limit,
@@ -89,8 +94,15 @@ impl Session {
         Self { note: Mutex::new(note), ..self }
     }
 
-    /// Measures `image`, or finds its result in the cache. Says so if the guest's kernel does not
-    /// print what it should on its CPU, and was not asked to: mitigations are boot parameters.
+    /// The same, which takes results of a plan's cells in place of measuring.
+    #[must_use]
+    pub fn with_results(self, results: Option<Arc<PlanResults>>) -> Self {
+        Self { results, ..self }
+    }
+
+    /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the
+    /// guest's kernel does not print what it should on its CPU, and was not asked to: mitigations
+    /// are boot parameters.
     pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);
@@ -104,15 +116,22 @@ impl Session {
     }
 
     fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+        let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
+        if let Some(result) = self.planned(image, None, is_of)? {
+            return Ok(result);
+        }
         let Some(cache) = &self.cache else { return self.measure_anew(image, progress) };
         let caller = self.caller(progress);
         let read = |entry: Entry| {
             let result = results::read(&entry)?;
-            Ok(result.filter(|result| self.is_of(image, &result.configuration)))
+            Ok(result.filter(is_of))
         };
         let sought = cache.seek(self.result_key(image), caller, read);
         let slot = match sought.map_err(|error| image.failure(error))? {
-            Sought::Found(result) => return Ok(Measurement { subject: image.subject(), ..result }),
+            Sought::Found(result) => {
+                self.tell(Elsewhere::Cache);
+                return Ok(Measurement { subject: image.subject(), ..result });
+            }
             Sought::Missing(slot) => slot,
         };
         let result = self.measure_anew(image, progress)?;
@@ -123,6 +142,7 @@ impl Session {
     /// Measures once; a guest with two CPUs until two measurements, each of a boot of its own, give
     /// the same document.
     fn measure_anew(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+        self.tell(Elsewhere::Guest);
         if image.cpus() == 1 {
             return self.measure_now(image, progress);
         }
@@ -185,6 +205,7 @@ impl Session {
         Self {
             qemu: self.qemu.clone(),
             cache,
+            results: self.results.clone(),
             settings: self.settings.clone(),
             interrupt: self.interrupt.clone(),
             agent_sha256: self.agent_sha256.clone(),

@@ -13,6 +13,7 @@ mod new_probe;
 mod plan;
 mod probe_name;
 mod report;
+mod results;
 mod run;
 mod settings;
 mod variable;
@@ -42,6 +43,7 @@ pub(crate) use self::plan::{
     RecheckArgs, RunnerArgs,
 };
 pub(crate) use self::report::ReportArgs;
+pub(crate) use self::results::ResultsArg;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::variable::variable;
@@ -100,6 +102,7 @@ Examples:
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
   pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently
+  pathmeter measure bzImage --results results         from a plan's results, if it is there
   pathmeter measure host                              this machine, in nanoseconds
   pathmeter measure host --only 'insn.*' -o host.json what instructions take here";
 
@@ -133,6 +136,7 @@ Examples:
   pathmeter compare old.deb new.deb --only syscall.getppid,'ioctl.*' --json
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
+  pathmeter compare old.deb new.deb --results results  from a plan's results, if they are there
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
   pathmeter compare bzImage --under default --under boot:mitigations=off
                                                       and under two conditions
@@ -230,9 +234,26 @@ pub(crate) enum Verb {
     Man(ManArgs),
 }
 
+impl Verb {
+    /// The folder of results that is looked into, and how guests run, if the user named one.
+    pub(crate) fn results(&mut self) -> Option<(&Path, &mut GuestArgs)> {
+        let (results, guest) = match self {
+            Self::Measure(args) => (&args.results, &mut args.guest),
+            Self::Compare(args) => (&args.results, &mut args.guest),
+            Self::Run(RunVerb::Run(args)) => (&args.results, &mut args.guest),
+            Self::Settings(args) => (&args.results, &mut args.guest),
+            Self::Bisect(args) => (&args.results, &mut args.guest),
+            _ => return None,
+        };
+        Some((results.results.as_deref()?, guest))
+    }
+}
+
 /// Arguments of `measure`.
 #[derive(Debug, Args)]
-#[command(after_help = MEASURE_EXAMPLES)]
+#[command(
+    after_help = MEASURE_EXAMPLES, mut_arg("results", |arg| arg.conflicts_with("window"))
+)]
 pub(crate) struct MeasureArgs {
     /// A kernel image, a result file, lab[:mechanism=variant,…], or host: this machine, in time
     #[arg(value_hint = ValueHint::FilePath)]
@@ -258,6 +279,9 @@ pub(crate) struct MeasureArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Results that are there already.
+    #[command(flatten)]
+    pub(crate) results: ResultsArg,
     /// Add this boot's session to a file of several boots, which compare takes
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath,
@@ -271,7 +295,10 @@ pub(crate) struct MeasureArgs {
 
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES.to_owned() + BUDGET_EXAMPLE)]
+#[command(
+    after_help = COMPARE_EXAMPLES.to_owned() + BUDGET_EXAMPLE,
+    mut_arg("results", |arg| arg.conflicts_with("window"))
+)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CompareArgs {
     /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
@@ -346,6 +373,9 @@ pub(crate) struct CompareArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Results that are there already.
+    #[command(flatten)]
+    pub(crate) results: ResultsArg,
     /// How times are taken on this machine.
     #[command(flatten)]
     pub(crate) host: HostArgs,

@@ -45,9 +45,11 @@ fn main() -> ExitCode {
     if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
         return for_git(screen.report(&failure)).into();
     }
-    if let Err(failure) = named::find(&mut cli.verb, &screen) {
-        return for_git(screen.report(&failure)).into();
-    }
+    let found = named::find(&mut cli.verb, &screen);
+    let results = match found.and_then(|()| setup::results(&mut cli.verb)) {
+        Ok(results) => results,
+        Err(failure) => return for_git(screen.report(&failure)).into(),
+    };
     let done = match &cli.verb {
         Verb::Measure(args) if args.is_timed() => verbs::host::measure(args, &screen),
         Verb::Measure(args) => verbs::measure::run(args, &screen),
@@ -68,6 +70,9 @@ fn main() -> ExitCode {
         Verb::Completions(args) => verbs::manual::completions(args),
         Verb::Man(args) => verbs::manual::pages(args),
     };
+    if let Some(told) = results.and_then(|results| results.told()) {
+        screen.note(&told);
+    }
     done.unwrap_or_else(|failure| screen.report(&failure)).into()
 }
 

@@ -1,17 +1,19 @@
 //! What every measurement begins with: QEMU and the cache are found, and the kernels hashed.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use pathmeter_vm::{
     Cache, Caller, Condition, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu, Sought,
 };
 
-use crate::cli::{GuestArgs, LONGEST};
+use crate::cli::{GuestArgs, LONGEST, Verb};
 use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
 use pathmeter_measure::meant::meant;
 use pathmeter_measure::modules::Modules;
+use pathmeter_measure::plan_results::PlanResults;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
@@ -33,6 +35,17 @@ pub(crate) fn prepare(
     let opened = images.into_iter().map(|image| under(args, image?));
     let (opened, session) = Failure::both(Failure::gather(opened), session)?;
     Ok((session, opened))
+}
+
+/// Finds the results that the user named, for all that the verb measures.
+///
+/// # Errors
+/// There is no such folder, or it can't be read.
+pub(crate) fn results(verb: &mut Verb) -> Result<Option<Arc<PlanResults>>, Failure> {
+    let Some((folder, guest)) = verb.results() else { return Ok(None) };
+    let results = Arc::new(PlanResults::open(folder)?);
+    guest.results = Some(Arc::clone(&results));
+    Ok(Some(results))
 }
 
 /// The kernel, named with what the user measures all under.
@@ -91,7 +104,8 @@ pub(crate) fn session(args: &GuestArgs, interrupt: Interrupt) -> Result<Session,
         let caller = Caller { limit, interrupt: &interrupt, progress: &progress, again };
         try_out(&qemu, cache.as_ref(), caller)?;
     }
-    Ok(Session::new(qemu, cache, args.guests(), interrupt).with_note(note))
+    let session = Session::new(qemu, cache, args.guests(), interrupt).with_note(note);
+    Ok(session.with_results(args.results.clone()))
 }
 
 /// Refuses the name of no profile and of no model of QEMU's, with those most like it.

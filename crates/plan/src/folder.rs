@@ -4,7 +4,7 @@
 //! replaced: the same bytes are fine, others are a finding and are kept beside. What has a result's
 //! name and is none is moved aside. Nothing is locked, so that the folder may lie on a network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -128,6 +128,22 @@ impl Folder {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where the result of the cell `id` is, or would be.
+    pub fn place(&self, id: &str) -> PathBuf {
+        self.path.join(names::result(id))
+    }
+
+    /// The ids of cells of which it has another result beside the first, which differs.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn conflicts(&self) -> Result<BTreeSet<String>, FolderError> {
+        let names = self.names()?;
+        let found = names.iter().filter_map(|name| names::kind(name));
+        let conflicts = found.filter(|(_, kind)| *kind == Kind::Conflict);
+        Ok(conflicts.map(|(id, _)| id.to_owned()).collect())
     }
 
     /// What lies under the name of the result of the cell `id`, read whole.

@@ -1,5 +1,5 @@
-//! What a user wants measured: subjects and commits × CPUs × conditions × (all paths, or
-//! programs), in TOML.
+//! What a user wants measured: subjects and commits × CPUs × conditions, and sets of settings under
+//! these, × (all paths, or programs), in TOML.
 //!
 //! Contract: nothing is guessed. A key that there is not, and a subject that a plan can't have, are
 //! errors with their line.
@@ -74,6 +74,8 @@ pub struct Wanted {
     pub cpus: Vec<Placed>,
     /// Conditions as `--under` takes them; empty for the default.
     pub under: Vec<Placed>,
+    /// Sets of settings as `settings --set` takes them, under each of the conditions.
+    pub sets: Vec<Placed>,
     /// Where modules are found; None for each kernel's own package.
     pub modules: Option<String>,
     /// MiB of memory; None for what is usual.
@@ -111,6 +113,8 @@ struct Written {
     cpus: Vec<Spanned<String>>,
     #[serde(default)]
     under: Vec<Spanned<String>>,
+    #[serde(default)]
+    sets: Vec<Spanned<String>>,
     modules: Option<String>,
     memory: Option<u32>,
     perturb: Option<u32>,
@@ -145,6 +149,8 @@ impl Wanted {
             let help = "name it and its arguments: command = [\"ls\", \"-R\", \"/\"]".to_owned();
             return Err(WantedError { line: Some(line(program.span().start)), what, help });
         }
+        // `settings` measures the paths beside a program.
+        let paths = written.program.is_empty() || !written.sets.is_empty();
         let wanted = Self {
             subjects: placed(written.subjects),
             commits: written
@@ -154,11 +160,12 @@ impl Wanted {
                 .collect(),
             cpus: placed(written.cpus),
             under: placed(written.under),
+            sets: placed(written.sets),
             modules: written.modules,
             memory: written.memory,
             perturb: written.perturb,
             append: written.append,
-            paths: written.paths.unwrap_or(written.program.is_empty()),
+            paths: written.paths.unwrap_or(paths),
             programs: written.program.into_iter().map(Spanned::into_inner).collect(),
         };
         wanted.check()?;
@@ -220,6 +227,8 @@ mod tests {
         let wanted = Wanted::parse(text).unwrap();
         assert!(!wanted.paths && wanted.programs[0].exit_code == 0);
         assert!(Wanted::parse(&format!("paths = true\n{text}")).unwrap().paths);
+        let with_sets = Wanted::parse(&format!("sets = [\"debug\"]\n{text}")).unwrap();
+        assert!(with_sets.paths && with_sets.sets[0].text == "debug");
     }
 
     #[test]

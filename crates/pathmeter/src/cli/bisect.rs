@@ -7,7 +7,9 @@ use clap::{Args, ValueHint};
 use pathmeter_trace::Event;
 
 use super::words::{Words, words};
-use super::{DocumentArgs, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, of_page, percent};
+use super::{
+    DocumentArgs, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, ResultsArg, of_page, percent,
+};
 
 const EXAMPLES: &str = "\
 The first of the kernels is what the others are compared with; the last one differs from it. In a \
@@ -20,6 +22,8 @@ Examples:
       sh -c 'make olddefconfig && make -j8 bzImage'
   pathmeter bisect --good v6.12 --bad v6.13 --path file.stat --event lfence -- make -j8 bzImage
   pathmeter bisect results/ --path switch.yield       a plan's results, in the order of their names
+  pathmeter bisect *.deb --path switch.yield --results results
+                                                      the kernels; what is there is not measured
   pathmeter bisect old.deb middle.deb new.deb --program 'ls -R /' --path getdents64
 
 After Ctrl-C, or if the machine goes down, the same command goes on where it was.
@@ -31,7 +35,10 @@ Exit codes:
 
 /// Arguments of `bisect`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page))]
+#[command(
+    after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page),
+    mut_arg("results", |arg| arg.conflicts_with_all(["good", "window", "program"]))
+)]
 pub(crate) struct BisectArgs {
     /// Kernel images, result files, or a folder of a plan's results, in order
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath, conflicts_with = "good")]
@@ -93,6 +100,9 @@ pub(crate) struct BisectArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Results that are there already.
+    #[command(flatten)]
+    pub(crate) results: ResultsArg,
 }
 
 fn event(word: &str) -> Result<Event, String> {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
@@ -10,6 +11,7 @@ use pathmeter_vm::{Cpu, Settings, refuse_own};
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
+use pathmeter_measure::plan_results::PlanResults;
 use pathmeter_measure::session::Guests;
 use pathmeter_measure::under::{Under, cpu_model};
 
@@ -105,6 +107,9 @@ pub(crate) struct GuestArgs {
     /// Neither read nor write cached results and snapshots
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// The results of --results, once they were found.
+    #[arg(skip)]
+    pub(crate) results: Option<Arc<PlanResults>>,
 }
 
 /// Bytes of a command line that x86 kernels read: `COMMAND_LINE_SIZE` without the final NUL (Linux
@@ -142,6 +147,7 @@ impl Default for GuestArgs {
             perturb: RUNS,
             timeout: TIMEOUT,
             no_cache: false,
+            results: None,
         }
     }
 }

@@ -117,6 +117,9 @@ const GUEST_OF_BLAME: &[Row] = &[
     ("no_cache", Given("kernels")),
 ];
 
+/// What is taken in place of measuring.
+const RESULTS: &[Row] = &[("results", Kernel)];
+
 const DOCUMENT: &[Row] = &[("json", Nothing), ("output", Nothing)];
 
 const PROBES: &[Row] = &[("window", Kernel), ("probe", Kernel)];
@@ -172,6 +175,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             DOCUMENT,
             FORMATS,
             GUEST,
+            RESULTS,
             HOST,
             &[("boots", Host)],
         ],
@@ -201,6 +205,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             GATE,
             GUEST,
+            RESULTS,
             HOST,
         ],
     },
@@ -229,6 +234,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             PROBES,
             GUEST,
+            RESULTS,
         ],
     },
     VerbNeeds {
@@ -319,6 +325,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             PACKING,
             DOCUMENT,
             GUEST,
+            RESULTS,
         ],
     },
     VerbNeeds {
@@ -340,6 +347,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             DOCUMENT,
             FORMATS,
             GUEST,
+            RESULTS,
         ],
     },
     VerbNeeds {

@@ -19,6 +19,7 @@ FILE.toml:
   subjects = [\"kernels/*.deb\", \"lab:iobitmap=lazy\"]     kernels, patterns, the lab kernel
   cpus = [\"skylake\", \"zen3\"]                            optional, as --cpu
   under = [\"default\", \"boot:mitigations=off\"]           optional, as --under
+  sets = [\"mitigations\"]                                optional, as --set of `settings`
   [[program]]                                           optional, in place of the paths
   command = [\"ls\", \"-R\", \"/\"]
 
@@ -29,6 +30,7 @@ Examples:
   pathmeter plan status plan.json --results results
   pathmeter plan merge shard-*/ -o results
   pathmeter plan recheck plan.json --results results --sample 3
+  pathmeter settings kernels/one.deb --results results  what was measured is taken from there
   pathmeter plan emit slurm plan.json --results results > plan.sh
 
 docs/guide/plans.md has the form of the file, and what to do with each engine.

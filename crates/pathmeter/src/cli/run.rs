@@ -14,7 +14,7 @@ use pathmeter_trace::PointWindow;
 
 use super::variable::variable;
 use super::words::{Words, words};
-use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, RowArgs, SumArg, percent};
+use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, ResultsArg, RowArgs, SumArg, percent};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
 use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
@@ -35,6 +35,8 @@ Examples:
   pathmeter run bzImage --against './old/sort words' --check -- ./new/sort words
                                         two versions of a program on one kernel
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
+  pathmeter run old.deb new.deb --results results -- ls -R /
+                                        from a plan's results, if they are there
   pathmeter run base.json bzImage --benchmarks criterion --check -- target/release/deps/mine-HASH
                                         each benchmark in a program, by itself
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
@@ -108,7 +110,12 @@ impl FilesArgs {
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
+#[command(
+    after_help = RUN_EXAMPLES,
+    mut_arg("results", |arg| arg.conflicts_with_all([
+        "explain", "lines", "region_function", "window", "benchmarks"
+    ]))
+)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct RunArgs {
     /// The kernel, or an earlier result of this program; what NEW is compared against
@@ -205,6 +212,9 @@ pub(crate) struct RunArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Results that are there already.
+    #[command(flatten)]
+    pub(crate) results: ResultsArg,
 }
 
 /// The frameworks by their words.

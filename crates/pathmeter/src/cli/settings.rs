@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
-use super::{DocumentArgs, FormatArgs, GuestArgs, OnlyArg, PackingArgs};
+use super::{DocumentArgs, FormatArgs, GuestArgs, OnlyArg, PackingArgs, ResultsArg};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::slope::Slope;
 
@@ -21,6 +21,7 @@ Examples:
   pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
   pathmeter settings bzImage --cpu icelake --explain  the functions that the changes are in
   pathmeter settings bzImage --cpu icelake -- ls -R / what each costs this program, too
+  pathmeter settings bzImage --results results        from the results of a plan with `sets`
   pathmeter settings bzImage --set hardening --check --budget budget.toml
   pathmeter settings bzImage --slope 'landlock:{0,1,2,4,8}'
                                                       what each further layer costs";
@@ -85,4 +86,7 @@ pub(crate) struct SettingsArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+    /// Results that are there already.
+    #[command(flatten)]
+    pub(crate) results: ResultsArg,
 }

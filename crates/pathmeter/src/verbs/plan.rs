@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod commits;
+mod conditions;
 mod draft;
 mod emit;
 mod loaded;

@@ -23,8 +23,8 @@ use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 use self::gate::SettingGates;
 use self::program_cost::SettingProgram;
 use self::results::Results;
-pub(crate) use self::set::BUNDLED;
-use self::set::{Entry, Set};
+use self::set::Entry;
+pub(crate) use self::set::{BUNDLED, NEUTRAL, Set};
 use crate::cli::SettingsArgs;
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
@@ -44,11 +44,8 @@ use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::at_once;
 
-/// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
-/// nothing of unknown parameters of their modules, and do not hand them to the agent.
-const NEUTRAL: &str = "boot:printk.pathmeter=1";
-/// Another one, with which a setting is measured again whose changes may be layout. It makes the
-/// command line longer by more than the kernel aligns what it copies of it.
+/// A parameter like [`NEUTRAL`], with which a setting is measured again whose changes may be
+/// layout. It makes the command line longer by more than the kernel aligns what it copies of it.
 const ANOTHER_LAYOUT: &str =
     "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
 
@@ -90,11 +87,15 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         places.deliver(&result, table, |_| String::new(), screen)?;
         return Ok(Exit::Done);
     }
-    let settings: usize = sets.iter().map(|set| in_order(set).count()).sum();
+    let settings: usize = sets.iter().map(|set| set.in_order().count()).sum();
     let images = on_each(&image, &args.guest.cpu);
-    let results = images.iter().map(|image| {
-        under(image).all(sets.clone(), &board, &|took| screen.note(&ahead(settings, took)))
-    });
+    let begin = |took| {
+        // Those that are there already tell nothing of how long the others take.
+        if args.guest.results.is_none() {
+            screen.note(&ahead(settings, took));
+        }
+    };
+    let results = images.iter().map(|image| under(image).all(sets.clone(), &board, &begin));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
     let rows = SettingsRows::of(results.all());
     let text =
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
 
 /// Opens the kernel, with the folder of its modules if anything that is measured needs some.
 fn opened(args: &SettingsArgs, sets: &[Set]) -> Result<(Session, Image), Failure> {
-    let of_sets = sets.iter().flat_map(in_order).map(|entry| &entry.condition);
+    let of_sets = sets.iter().flat_map(Set::in_order).map(|entry| &entry.condition);
     let of_slope = args.slope.iter().flat_map(|slope| &slope.steps).map(|(_, condition)| condition);
     let needed = of_sets.chain(of_slope).any(Condition::needs_modules);
     let mut guest = args.guest.clone();
@@ -171,7 +172,7 @@ impl Under<'_> {
         let started = Instant::now();
         let against = self.against(board)?;
         begin(started.elapsed());
-        let entries: Vec<&Entry> = sets.iter().flat_map(in_order).collect();
+        let entries: Vec<&Entry> = sets.iter().flat_map(Set::in_order).collect();
         let (line, done) = (board.line("settings".to_owned()), AtomicUsize::new(0));
         let rows = two_at_a_time(&entries, |entry| {
             let row = self.row(entry, &against, board);
@@ -181,7 +182,7 @@ impl Under<'_> {
         drop(line);
         let mut rows = rows.into_iter();
         let of_set = |set: Set| {
-            let count = in_order(&set).count();
+            let count = set.in_order().count();
             let mut rows: Vec<SettingRow> = rows.by_ref().take(count).collect();
             if let (Some(first), true) = (rows.first_mut(), set.all.is_some()) {
                 first.all = true;
@@ -337,11 +338,6 @@ fn ahead(settings: usize, took: Duration) -> String {
         _ => format!(", about {} minutes", seconds.div_ceil(60)),
     };
     format!("{settings} settings are measured, two at a time{time}")
-}
-
-/// The settings of a set, the one that stands for all first.
-fn in_order(set: &Set) -> impl Iterator<Item = &Entry> {
-    set.all.iter().chain(&set.settings)
 }
 
 /// The condition of a parameter without meaning.

@@ -74,6 +74,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--region-function", &["--region-function", "no_function"]),
     ("--relative-to", &["--relative-to", "before"]),
     ("--replicates", &["--replicates", "3"]),
+    ("--results", &["--results", "folder"]),
     ("--root", &["--root", "no-root"]),
     ("--seed", &["--seed", "3"]),
     ("--set", &["--set", "no-set.toml"]),

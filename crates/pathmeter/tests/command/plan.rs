@@ -112,6 +112,51 @@ fn what_decides_a_result_is_part_of_its_cell() {
     }
 }
 
+const SET: &str = "title = \"t\"\n\
+    [all]\ncondition = \"boot:a=1   sysctl:vm.swappiness=1\"\nsource = \"s\"\n\
+    [[setting]]\ncondition = \"boot:a=1\"\nsource = \"s\"\n\
+    [[setting]]\ncondition = \"boot:nosmt\"\nsource = \"s\"\nunseen = \"one CPU\"\n";
+
+/// The conditions of a plan's cells, each with how many cells it has, of how many programs.
+fn conditions(plan: &Value) -> Vec<(String, usize, usize)> {
+    let cells = plan["cells"].as_array().unwrap();
+    let under = |cell: &Value| cell["under"].as_str().unwrap_or("default").to_owned();
+    let all: std::collections::BTreeSet<String> = cells.iter().map(under).collect();
+    let of = |name: String| {
+        let of = || cells.iter().filter(|cell| under(cell) == name);
+        let programs = of().filter(|cell| cell["program"].is_u64()).count();
+        (name.clone(), of().count(), programs)
+    };
+    all.into_iter().map(of).collect()
+}
+
+#[test]
+fn a_set_is_what_settings_measures_of_it_under_each_condition() {
+    let scene = scene(
+        "subjects = [\"lab\"]\ncpus = [\"max\"]\nsets = [\"mine.toml\", \"./mine.toml\"]\n\
+                       under = [\"default\", \"sysctl:a.b=1\"]\n\
+                       [[program]]\ncommand = [\"/bin/true\"]\n",
+    );
+    scene.write("mine.toml", SET);
+    assert_eq!(plan_again(&scene).code, Some(0));
+    let plan = serde_json::from_str(&scene.read("plan.json")).unwrap();
+    let layout = "boot:printk.pathmeter=1";
+    let of = |begin: &str| {
+        let both = format!("{begin}boot:a=1 sysctl:vm.swappiness=1");
+        let alone = begin.trim_end();
+        let alone = if alone.is_empty() { "default" } else { alone };
+        [
+            (alone.to_owned(), 2, 1),
+            (format!("{begin}boot:a=1"), 2, 1),
+            (both, 2, 1),
+            (format!("{begin}{layout}"), 1, 0),
+        ]
+    };
+    let mut expected = [of(""), of("sysctl:a.b=1 ")].concat();
+    expected.sort();
+    assert_eq!(conditions(&plan), expected);
+}
+
 #[test]
 fn what_can_not_be_planned_is_refused_with_its_line() {
     for (wishes, told) in [
@@ -124,6 +169,16 @@ fn what_can_not_be_planned_is_refused_with_its_line() {
         ("subjects = [\"lab\"]\nunder = [\"bot:a\"]", "wishes.toml:2: --under=bot:a: "),
         ("subjects = [\"lab\"]\nunder = [\"cpu:zen2\"]", "wishes.toml:2: cpu: in a condition"),
         ("subjects = [\"lab\"]\nunder = [\"ioports:9\"]", "wishes.toml:2: --under ioports:9: only"),
+        (
+            "subjects = [\"lab\"]\n\nsets = [\"debgu\"]",
+            "wishes.toml:3: --set debgu: no bundled set",
+        ),
+        ("subjects = [\"lab\"]\nsets = [\"debgu\"]", "did you mean debug?"),
+        ("subjects = [\"lab\"]\nsets = [\n\"bad.toml\"]", "wishes.toml:3: bad.toml:3: this sets"),
+        (
+            "subjects = [\"lab\"]\nunder = [\"boot:nopti\"]\nsets = [\"mitigations\"]",
+            "wishes.toml:3: --under=boot:nopti boot:nopti: boot:nopti and boot:nopti set the same",
+        ),
         ("subjects = [\"lab\"]\ncpus = [\"Zen33\"]", "wishes.toml:2: --cpu Zen33: no profile"),
         ("subjects = [\"lab\"]\nmemory = 7\ncpus = [\"max\"]", "7 is not in 64..=65536"),
         ("subjects = [\"gone\"]\ncpus = [\"max\"]", "gone: cannot open"),
@@ -131,6 +186,8 @@ fn what_can_not_be_planned_is_refused_with_its_line() {
     ] {
         let scene = scene(wishes);
         scene.write("wishes.json", "{}");
+        let nothing = "title = \"t\"\n[[setting]]\ncondition = \"default\"\nsource = \"s\"\n";
+        scene.write("bad.toml", nothing);
         let ran = plan_again(&scene);
         let code = if told.starts_with("gone") { 3 } else { 2 };
         assert_eq!((ran.code, &ran.stdout[..]), (Some(code), ""), "{wishes}: {}", ran.stderr);

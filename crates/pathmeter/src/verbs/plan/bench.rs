@@ -12,7 +12,6 @@ use pathmeter_plan::{PlanProgram, WantedProgram};
 use crate::cli::{GuestArgs, variable};
 use crate::setup;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::identity::identity;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::packed_program::{PackedProgram, memory_for};
@@ -138,9 +137,9 @@ impl Bench {
 /// The id of a cell.
 pub(super) fn id(session: &Session, image: &Image, program: Option<&Program>) -> String {
     match program {
-        None => identity(session, image, None),
+        None => session.identity(image, None),
         Some(Program { packed, memory }) => {
-            identity(&session.with_memory(*memory), image, Some(packed))
+            session.with_memory(*memory).identity(image, Some(packed))
         }
     }
 }

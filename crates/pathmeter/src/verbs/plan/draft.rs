@@ -10,6 +10,7 @@ use pathmeter_plan::{
 
 use super::bench::{Bench, Options, Program};
 use super::commits::Commits;
+use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
 use crate::cli::DraftArgs;
@@ -118,7 +119,8 @@ struct Draft<'a> {
 impl Draft<'_> {
     fn plan(&self, wanted: &Wanted) -> Result<Plan, Failure> {
         let cpus = self.cpus(wanted)?;
-        let conditions = self.conditions(wanted)?;
+        let conditions = conditions(&self.bench, wanted)
+            .map_err(|(line, failure)| self.in_line(line, failure))?;
         let images = self.images(wanted)?;
         let programs = self.programs(&wanted.programs)?;
         let usual = self.bench.session(cpus[0].as_deref())?;
@@ -160,25 +162,6 @@ impl Draft<'_> {
             Ok(Some(cpu.text.clone()))
         };
         let named: Vec<_> = wanted.cpus.iter().map(check).collect::<Result<_, Failure>>()?;
-        Ok(if named.is_empty() { vec![None] } else { named })
-    }
-
-    /// The conditions, each with one space between its settings; None for the default.
-    fn conditions(&self, wanted: &Wanted) -> Result<Vec<Option<String>>, Failure> {
-        let check = |under: &Placed| {
-            let words: Vec<&str> = under.text.split_whitespace().collect();
-            let text = words.join(" ");
-            let guest = self.bench.condition(&text);
-            let guest = guest.map_err(|failure| self.in_line(under.line, failure))?;
-            let condition = guest.under();
-            if condition.is_some_and(|it| it.cpu.is_some()) {
-                let (what, help) = ("cpu: in a condition", "name CPUs in `cpus`");
-                return Err(refused(self.named, Some(under.line), what, help));
-            }
-            let is_default = condition.is_none_or(|it| it.condition.is_default());
-            Ok((!is_default).then_some(text))
-        };
-        let named: Vec<_> = wanted.under.iter().map(check).collect::<Result<_, Failure>>()?;
         Ok(if named.is_empty() { vec![None] } else { named })
     }
 

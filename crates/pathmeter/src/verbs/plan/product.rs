@@ -7,6 +7,7 @@ use std::thread::{Builder, ScopedJoinHandle, available_parallelism, scope};
 use pathmeter_plan::Cell;
 
 use super::bench::{self, Bench, Program};
+use super::conditions::PlanCondition;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::session::Session;
@@ -17,7 +18,7 @@ pub(super) type OnCpu<'a> = (&'a Option<String>, Arc<Session>);
 /// What each kernel is measured on.
 pub(super) struct Product<'a> {
     pub(super) bench: &'a Bench,
-    pub(super) conditions: &'a [Option<String>],
+    pub(super) conditions: &'a [PlanCondition],
     pub(super) cpus: &'a [OnCpu<'a>],
     /// Whether all paths are measured.
     pub(super) paths: bool,
@@ -55,10 +56,11 @@ impl Product<'_> {
     fn part(&self, first: usize, images: &[&Image]) -> Result<Vec<Cell>, Failure> {
         let mut cells = Vec::new();
         for (number, image) in images.iter().enumerate() {
-            for under in self.conditions {
+            for condition in self.conditions {
+                let under = &condition.under;
                 let image = self.bench.under(image, under.as_deref())?;
                 for (cpu, session) in self.cpus {
-                    cells.extend(self.runs().map(|program| Cell {
+                    cells.extend(self.runs(condition).map(|program| Cell {
                         id: bench::id(session, &image, program.map(|at| self.programs[at])),
                         image: first + number,
                         cpu: (*cpu).clone(),
@@ -72,8 +74,9 @@ impl Product<'_> {
     }
 
     /// None for all paths, and the number of each program.
-    fn runs(&self) -> impl Iterator<Item = Option<usize>> {
+    fn runs(&self, condition: &PlanCondition) -> impl Iterator<Item = Option<usize>> {
         let paths = self.paths.then_some(None);
-        paths.into_iter().chain((0..self.programs.len()).map(Some))
+        let programs = if condition.is_layout { 0 } else { self.programs.len() };
+        paths.into_iter().chain((0..programs).map(Some))
     }
 }

@@ -41,7 +41,9 @@ impl SettingProgram<'_> {
     ) -> Result<SettingRow, Failure> {
         let new = match self.run(image) {
             Ok(new) => new,
-            Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+            Err(failure @ (Failure::Interrupted | Failure::PlanResult { .. })) => {
+                return Err(failure);
+            }
             Err(Failure::Kernel { error, .. }) => {
                 let (_, reason) = obstacle(&error);
                 return Ok(failed(row, &reason));

@@ -23,6 +23,9 @@ pub(crate) const BUNDLED: [(&str, &str); 5] = [
     ("scheduling", include_str!("../../../sets/scheduling.toml")),
     ("security", include_str!("../../../sets/security.toml")),
 ];
+/// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
+/// nothing of unknown parameters of their modules, and do not hand them to the agent.
+pub(crate) const NEUTRAL: &str = "boot:printk.pathmeter=1";
 /// Longest file of a set.
 const MOST_BYTES: u64 = 1 << 20;
 /// Most settings of a set: each is a kernel to boot.
@@ -45,6 +48,8 @@ pub(crate) struct Set {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) condition: Condition,
+    /// The same as it is written, with one space between settings.
+    pub(crate) text: String,
     /// Where it is described.
     pub(crate) source: String,
     /// Why no guest of pathmeter's can show what it costs.
@@ -97,6 +102,11 @@ impl Set {
         Self::read(&Path::new(name).display().to_string(), &text)
     }
 
+    /// The settings, the one that stands for all first.
+    pub(crate) fn in_order(&self) -> impl Iterator<Item = &Entry> {
+        self.all.iter().chain(&self.settings)
+    }
+
     fn read(name: &str, text: &str) -> Result<Self, Failure> {
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let written: Written = toml::from_str(text).map_err(|error| {
@@ -110,8 +120,9 @@ impl Set {
             if condition.is_default() {
                 return Err(refused(name, Some(at), "this sets nothing"));
             }
-            let WrittenEntry { source, unseen, .. } = written;
-            Ok::<_, Failure>((at, Entry { condition, source, unseen }))
+            let WrittenEntry { condition: text, source, unseen } = written;
+            let text = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
+            Ok::<_, Failure>((at, Entry { condition, text, source, unseen }))
         };
         if written.setting.is_empty() || written.setting.len() > MOST_SETTINGS {
             return Err(refused(name, None, &format!("a set has 1 to {MOST_SETTINGS} settings")));
