@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_thread_is_one_by_the_order_in_which_its_process_started_it() {
-        let all = [thread(0, 0, "sh"), thread(1, 0, "a"), thread(1, 9, "x"), thread(1, 4, "\u{1b}")];
+        let all =
+            [thread(0, 0, "sh"), thread(1, 0, "a"), thread(1, 9, "x"), thread(1, 4, "\u{1b}")];
         let names = |at, process| -> Vec<(String, String)> {
             let found = threads_of(at, process, &all).into_iter();
             found.map(|(_, thread, name)| (thread, name)).collect()

@@ -5,7 +5,9 @@ use pathmeter_trace::{Event, RowKind};
 use crate::program_rows::{row, rows, total};
 use crate::row_name::OWN_WORK;
 use crate::work::Counts;
-use crate::{PathResult, ProcessResult, ProcessRun, ProgramRow, ProgramRun, ThreadResult, ThreadRun};
+use crate::{
+    PathResult, ProcessResult, ProcessRun, ProgramRow, ProgramRun, ThreadResult, ThreadRun,
+};
 
 /// The processes of these runs, in the order in which the runs have them; none if no run has more
 /// than one process or thread, or if some run does not tell processes apart. Of each row the events

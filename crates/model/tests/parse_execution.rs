@@ -155,7 +155,11 @@ fn threads_are_read_back_and_have_all_work_of_their_process() {
         ("/by_thread/1/thread", json!("sh:1"), "process \"sh\": thread \"sh:1\": it is there twi"),
         ("/by_thread/1/thread", json!("a:2"), "process \"sh\": thread \"a:2\": it is not called"),
         ("/by_thread/1/thread", json!("sh:"), "process \"sh\": thread \"sh:\": it is not called"),
-        ("/by_thread/1/names", json!(["a"; 9]), "process \"sh\": thread \"sh:2\": it has more na"),
+        (
+            "/by_thread/1/names",
+            json!(vec!["a"; 9]),
+            "process \"sh\": thread \"sh:2\": it has more na",
+        ),
         (
             "/by_thread/0/rows/0/work/first/instructions",
             json!(1),
@@ -189,7 +193,8 @@ fn threads_alone_are_what_they_add_up_to_and_say_that_sleeps_are_the_processes()
     assert_eq!((&one.notes, one.processes().len()), (&result.notes, 0));
     let both = result.of_threads("sh:*", &[first, second]);
     assert_eq!(both.paths, result.of_processes("sh", &[sh]).paths);
-    let slept = ProgramExample { sleeps: vec![sleep("sh", "read", None, "x", &[1; 2])], ..two_threads() };
+    let slept =
+        ProgramExample { sleeps: vec![sleep("sh", "read", None, "x", &[1; 2])], ..two_threads() };
     let alone = slept.result().of_threads("sh:1", &[first]);
     assert!(alone.execution.unwrap().sleeps.is_empty());
     assert!(alone.notes.last().unwrap().starts_with("sleeps are told by process"));

@@ -175,7 +175,8 @@ fn threaded(of: ProgramExample) -> ProgramExample {
 fn threads_are_shown_with_all_rows() {
     let part = |program: &ProgramExample, shown| {
         let text = program_table(program, shown, PLAIN);
-        let part = text.split("\n\n").find(|it| it.contains("thread"));
+        let is_such = |it: &&str| it.starts_with("process ") || it.contains("threads: --all");
+        let part = text.split("\n\n").find(is_such);
         part.unwrap_or_else(|| panic!("{text}")).to_owned()
     };
     let alone = |run| example::of_processes(run, &["sort"]);

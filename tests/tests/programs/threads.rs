@@ -142,7 +142,9 @@ fn threads_beyond_the_limit_are_one_entry_which_is_said() {
 /// The words of a line of a table that begins with `of`.
 fn line<'a>(run: &'a Run, of: &str) -> Vec<&'a str> {
     let line = run.stdout.lines().find(|line| line.trim_start().starts_with(of));
-    line.unwrap_or_else(|| panic!("{of}: {}{}", run.stdout, run.stderr)).split_whitespace().collect()
+    line.unwrap_or_else(|| panic!("{of}: {}{}", run.stdout, run.stderr))
+        .split_whitespace()
+        .collect()
 }
 
 #[test]

@@ -71,9 +71,10 @@ pub(crate) fn two_processes() -> ProgramExample {
 #[allow(dead_code, reason = "not every test has threads")]
 pub(crate) fn two_threads() -> ProgramExample {
     let whole = two_processes();
-    let runs = whole.runs.into_iter().map(|run| {
-        example::of_threads(example::of_processes(run, &["sh"]), &[&["sh", "io"]])
-    });
+    let runs = whole
+        .runs
+        .into_iter()
+        .map(|run| example::of_threads(example::of_processes(run, &["sh"]), &[&["sh", "io"]]));
     ProgramExample { runs: runs.collect(), ..program("vmlinuz", vec![]) }
 }
 

@@ -51,7 +51,8 @@ pub(super) fn processes(result: &Measurement, shown: Rows, style: Style) -> Stri
         Rows::All => WHAT_THREADS_ARE,
         Rows::Folded => HOW_TO_SEE_THREADS,
     };
-    let legend: String = [WHAT_ELSE].iter().chain(about_threads).map(|it| style.quiet(it)).collect();
+    let legend: String =
+        [WHAT_ELSE].iter().chain(about_threads).map(|it| style.quiet(it)).collect();
     "\n".to_owned() + &table.render(style) + &more + &legend
 }
 

@@ -210,7 +210,17 @@ ffffffff82000900 T __entry_text_end
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
         let (windows, processes) = (Vec::new(), AccountProcesses::default());
         let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-        let run = Account { idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps };
+        let run = Account {
+            idled: 0,
+            rows,
+            regions,
+            misuses,
+            cells,
+            windows,
+            processes,
+            threads,
+            sleeps,
+        };
         Accounts { runs: vec![Ok(run)], ..Accounts::default() }
     }
 
