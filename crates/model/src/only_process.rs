@@ -1,4 +1,5 @@
-//! The result of one process or thread of a program, or of several together, as that of the program.
+//! The result of one process or thread of a program, or of several together, as that of the
+//! program.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Checks of the processes and threads of a program's result that came from outside: sizes are
-//! bounded, and in every run each row of own work is what the processes' rows of its name add up to,
-//! and each of a process what its threads' rows do.
+//! bounded, and in every run each row of own work is what the processes' rows of its name add up
+//! to, and each of a process what its threads' rows do.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -88,8 +88,8 @@ fn check_bounds(processes: &[ProcessResult]) -> Result<(), ParseError> {
     }
 }
 
-/// That a process has rows of own work, which add up to all of it, and that its threads' rows add up
-/// to them, if it has such.
+/// That a process has rows of own work, which add up to all of it, and that its threads' rows add
+/// up to them, if it has such.
 fn check_process(process: &ProcessResult, runs: usize) -> Result<(), String> {
     if process.threads.len() != runs {
         return Err(format!("it does not have the threads of {runs} runs"));

@@ -1,4 +1,5 @@
-//! The processes of a program: a row for each with all its own work, and one for each of its threads.
+//! The processes of a program: a row for each with all its own work, and one for each of its
+//! threads.
 
 use pathmeter_model::{
     Calls, Measurement, PathResult, ProcessResult, RowCosts, RowKind, ThreadResult,

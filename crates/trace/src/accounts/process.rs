@@ -4,8 +4,8 @@ use std::io::Read;
 
 use super::{AccountRow, Reader, UNNAMED};
 
-/// Most processes of a run, and most rows of all of them; `plugin/program/processes.h` and `parts.h`
-/// have as many.
+/// Most processes of a run, and most rows of all of them; `plugin/program/processes.h` and
+/// `parts.h` have as many.
 pub(super) const MAX_PROCESSES: usize = 64;
 pub(super) const MAX_PARTS: usize = 1 << 13;
 
