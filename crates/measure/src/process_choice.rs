@@ -157,7 +157,9 @@ mod tests {
         assert!(refused("x").1.ends_with("its processes are: sh, sh/a, sh/a[2]"));
         let mut without = result();
         let processes = &mut without.execution.as_mut().unwrap().processes;
-        processes.iter_mut().for_each(|process| process.by_thread.clear());
+        for process in processes {
+            process.by_thread.clear();
+        }
         let told = |result: &Measurement| refused_by(result, "b:2").1;
         assert!(told(&without).starts_with("none of its processes has rows of several threads; "));
         without.notes.push("threads were not told apart: x".to_owned());

@@ -60,10 +60,10 @@ fn thread_results(
     }
     let all = told().flat_map(|part| &part.by_thread);
     let result = |thread: &str| {
-        let of_run = |part: &Option<&'_ ProcessRun>| -> Option<ThreadRun> {
-            part.and_then(|part| part.by_thread.iter().find(|it| it.thread == thread)).cloned()
+        let of_run = |part: Option<&ProcessRun>| -> Option<ThreadRun> {
+            part?.by_thread.iter().find(|it| it.thread == thread).cloned()
         };
-        let found: Vec<Option<ThreadRun>> = parts.iter().map(of_run).collect();
+        let found: Vec<Option<ThreadRun>> = parts.iter().copied().map(of_run).collect();
         let of_thread: Vec<&[ProgramRow]> =
             found.iter().map(|it| it.as_ref().map_or(&[][..], |it| &it.rows)).collect();
         let names = found.iter().flatten().map(|it| &*it.name).filter(|name| !name.is_empty());
