@@ -40,7 +40,7 @@ const ELAPSED_LIMIT: usize = 90;
 /// 1 passed.
 pub fn enter(arguments: &[&[u8]]) -> ! {
     if let [_, EXIT] = arguments {
-        sys::exit(EXIT_CODE);
+        sys::exit(EXIT_CODE as usize);
     }
     own::set_has_ipc(true);
     let mut port = Port::new();

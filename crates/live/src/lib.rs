@@ -73,7 +73,7 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         #[cfg(any(test, feature = "batch"))]
         [_, b"guard", outermost, depth] => guard::watch(outermost, depth),
         #[cfg(any(test, feature = "batch"))]
-        [_, EXIT] => sys::exit(EXIT_CODE),
+        [_, EXIT] => sys::exit(EXIT_CODE as usize),
         [_, modes, cpu] => count::pass(modes, cpu),
         _ => Err(Refused::ARGUMENTS),
     };

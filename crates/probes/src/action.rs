@@ -52,7 +52,7 @@ const _: () = assert!(size_of::<Action>() == 32);
 
 impl Action {
     const fn of(handler: extern "C" fn(i32, usize, *mut u64), mask: u64) -> Self {
-        Self { handler, flags: SA_SIGINFO | SA_RESTORER, restorer: restorer, mask }
+        Self { handler, flags: SA_SIGINFO | SA_RESTORER, restorer, mask }
     }
 
     /// Installs it for `signal`; the mask of what was installed before.

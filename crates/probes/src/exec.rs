@@ -33,10 +33,10 @@ pub(crate) const PROBES: Probes = &[
 /// What the program is to do, as its argument.
 pub const ARGUMENT: &[u8] = b"exit";
 /// The fresh program's exit code.
-pub const CODE: usize = 37;
+pub const CODE: u32 = 37;
 /// A child's that could not execute it.
 const FAILED: usize = 38;
-const DONE: Ended = Ended::Exit(CODE as u32);
+const DONE: Ended = Ended::Exit(CODE);
 
 fn execute(file: usize) -> usize {
     let (arguments, environment) =

@@ -175,7 +175,7 @@ fn dontneed(report: &mut ProbeReport) -> Outcome {
 const STRIDE: usize = 64 << 10;
 
 fn fault_file(report: &mut ProbeReport) -> Outcome {
-    let spare = (ATTEMPTS * clock::calls()) as usize;
+    let spare = usize::try_from(ATTEMPTS * clock::calls()).unwrap_or(1);
     let pages = report.executions() + spare;
     let file = tried("memfd_create", sys::memory_file(CStr::new(b"pathmeter\0")))?;
     for page in 0..pages {

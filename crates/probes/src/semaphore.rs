@@ -1,9 +1,9 @@
-//! `sem.*` and `futex.*`: semaphores of System V between two tasks on one CPU, and calls of futex(2)
-//! that find nothing to do.
+//! `sem.*` and `futex.*`: semaphores of System V between two tasks on one CPU, and calls of
+//! futex(2) that find nothing to do.
 //!
 //! Proof: the partner took as many turns as there were calls; nobody was woken; who should not
-//! sleep is told so. On a live host the semaphores are made in an IPC
-//! namespace that ends with the program.
+//! sleep is told so. On a live host the semaphores are made in an IPC namespace that ends with the
+//! program.
 
 use core::sync::atomic::AtomicU32;
 
