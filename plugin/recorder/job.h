@@ -14,7 +14,7 @@ struct job {			/* a wanted path */
 	int fd;
 };
 
-enum { MAX_JOBS = 64 };
+enum { MAX_JOBS = 256 };	/* as many paths as a plan has: crates/wire/src/message.rs */
 extern HIDDEN struct job jobs[MAX_JOBS];
 /* jobs[current] is next, or being recorded while armed. */
 extern HIDDEN unsigned int job_count, current;

@@ -1,5 +1,6 @@
 //! Paths that only a live host has: single instructions, for which a guest's clock, which counts
-//! instructions, has one answer; and paths between two CPUs, of which an exact guest has one.
+//! instructions, has one answer; rings of tasks whose data compete for the caches; and paths between
+//! two CPUs, of which an exact guest has one.
 
 /// A path that only a live host has.
 #[derive(Debug)]
@@ -62,6 +63,12 @@ pub static HOST: &[HostPath] = &[
     row("insn.rep-stosb-4k", "rep stosb of 4 KiB"),
     row("insn.rep-stosb-64k", "rep stosb of 64 KiB"),
     row("insn.cold-line", "load of a line after clflush and mfence, all three"),
+    row("switch.ring-2+16k", "a token around a ring of 2 tasks, each sums 16 KiB of its own"),
+    row("switch.ring-2+64k", "a token around a ring of 2 tasks, each sums 64 KiB of its own"),
+    row("switch.ring-8+16k", "a token around a ring of 8 tasks, each sums 16 KiB of its own"),
+    row("switch.ring-8+64k", "a token around a ring of 8 tasks, each sums 64 KiB of its own"),
+    row("switch.ring-16+16k", "a token around a ring of 16 tasks, each sums 16 KiB of its own"),
+    row("switch.ring-16+64k", "a token around a ring of 16 tasks, each sums 64 KiB of its own"),
     row("switch.pipe+cross-cpu", "a byte to a task on another CPU by a pipe, and one back"),
     row("switch.futex+cross-cpu", "a turn to a task on another CPU by a futex, and back"),
     row(

@@ -7,6 +7,7 @@
 mod cross;
 #[path = "arch/x86_64/insn.rs"]
 mod insn;
+mod ring;
 mod tlb;
 
 use pathmeter_catalogue::{CHAIN, CHAIN_LENGTH, EMPTY};

@@ -18,13 +18,13 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "process.fork-exec",
-        Windows(11),
+        Windows(5),
         "fork, exec of a small static program, its exit, wait",
         fork_exec,
     ),
     row(
         "process.spawn-exec",
-        Windows(11),
+        Windows(5),
         "the same with a child that shares memory until exec, as posix_spawn",
         spawn_exec,
     ),

@@ -88,6 +88,8 @@ pub use points::{Origin, WAITS, Wait, WaitPoint};
 pub use probe::Probe;
 pub use report::{MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus};
 
+pub use switch::ring::ring;
+
 /// The tables of all groups of exact runs, in the order in which they are shown.
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
