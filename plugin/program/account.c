@@ -15,6 +15,7 @@
 #include "program/processes.h"
 #include "program/sleeps.h"
 #include "program/task.h"
+#include "program/threads.h"
 #include "program/windows.h"
 
 /* Adds what was executed between two readings; events are counted as they come. */
@@ -78,7 +79,23 @@ static void enter_work(const struct task *task, enum row_kind kind, uint32_t id,
 		return;
 	enter_row(&more);
 	if (is_own_work(kind))
-		enter_part(task->process, &more);
+		enter_own_work(task, &more);
+}
+
+/* What the task did outside of any frame goes to its rows. */
+static void enter_own_code(struct task *task, bool agent)
+{
+	enum row_kind user = USER, kernel = NEW_TASK;
+
+	if (task->origin == OTHER_TASK)
+		user = agent ? AGENT : OTHER_PROCESS;
+	if (task->origin != PROGRAM_TASK)
+		kernel = agent ? AGENT : KERNEL_THREAD;
+	enter_work(task, user, 0, 0, &task->user);
+	enter_work(task, kernel, 0, kernel == NEW_TASK && task->kernel.steps, &task->kernel);
+	settle_cells(&task->user_cells, user, 0);
+	settle_cells(&task->kernel_cells, kernel, 0);
+	task->user = task->kernel = (struct counts){ 0 };
 }
 
 static void close_frame(struct task *task)
@@ -90,24 +107,18 @@ static void close_frame(struct task *task)
 		add_counts(&task->user, &frame->counts);
 	else
 		enter_work(task, frame->kind, frame->id, 1, &frame->counts);
+	if (task->becomes_first && !task->depth) {
+		enter_own_code(task, false);
+		become_first_thread(task);
+	}
 }
 
 /* A task is no more, or the run is over: all that it did goes to its rows. */
 static void close_task(struct task *task, bool agent)
 {
-	enum row_kind user = USER, kernel = NEW_TASK;
-
 	while (task->depth)
 		close_frame(task);
-	if (task->origin == OTHER_TASK)
-		user = agent ? AGENT : OTHER_PROCESS;
-	if (task->origin != PROGRAM_TASK)
-		kernel = agent ? AGENT : KERNEL_THREAD;
-	enter_work(task, user, 0, 0, &task->user);
-	enter_work(task, kernel, 0, kernel == NEW_TASK && task->kernel.steps, &task->kernel);
-	settle_cells(&task->user_cells, user, 0);
-	settle_cells(&task->kernel_cells, kernel, 0);
-	task->user = task->kernel = (struct counts){ 0 };
+	enter_own_code(task, agent);
 }
 
 /* ---- Tasks ----------------------------------------------------------------------------------- */
@@ -390,6 +401,7 @@ void switch_to(uint64_t id, const struct reading *now)
 
 	settle(now);
 	leave_task(account.current);
+	keep_thread_name(account.current);
 	account.current = task_of(id);
 	resume_task(account.current, steps);
 	account.since_switch = (struct counts){ 0 };

@@ -6,19 +6,27 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "program/parts.h"
 #include "program/task.h"
 #include "program/task_struct.h"
+#include "program/threads.h"
 
 struct processes processes;
+
+_Static_assert(MOST_THREADS == MOST_PROCESSES + MOST_LATER_THREADS,
+	       "each process that is told has room for its first thread");
 
 void open_processes(struct task *first)
 {
 	memset(&processes, 0, sizeof(processes));
-	if (!find_fields(first->id))
-		processes.unparted = NO_FIELDS;
+	open_threads();
 	first->process = FIRST_PROCESS;
 	processes.count = 1;
 	processes.all[FIRST_PROCESS] = (struct process){ .tasks = 1 };
+	if (find_fields(first->id))
+		begin_first_thread(first);
+	else
+		processes.unparted = NO_FIELDS;
 }
 
 /* What is known of the copy with this slot; NULL if that is nothing. */
@@ -62,6 +70,8 @@ void begin_in_process(struct task *task)
 	struct fork *fork = fork_of(task->id);
 
 	task->process = NO_PROCESS;
+	task->thread = NO_THREAD;
+	task->becomes_first = false;
 	if (!fork)
 		return;
 	fork->slot = 0;
@@ -69,39 +79,31 @@ void begin_in_process(struct task *task)
 		return;
 	if (leads_threads(task->id)) {
 		task->process = new_process(fork);
+		if (task->process != BEYOND)
+			begin_first_thread(task);
 		return;
 	}
 	task->process = fork->process;
-	if (task->process != BEYOND)
-		processes.all[task->process].tasks++;
+	if (task->process == BEYOND)
+		return;
+	processes.all[task->process].tasks++;
+	begin_later_thread(task, fork->order);
 }
 
-void name_process(const struct task *task)
+void name_process(struct task *task)
 {
-	if (!processes.unparted && task->process != NO_PROCESS && task->process != BEYOND)
-		read_task_name(task->id, processes.all[task->process].name);
+	if (processes.unparted || task->process == NO_PROCESS || task->process == BEYOND)
+		return;
+	read_task_name(task->id, processes.all[task->process].name);
+	execute_in_thread(task);
 }
 
-void enter_part(uint32_t process, const struct row *more)
+void enter_own_work(const struct task *task, const struct row *more)
 {
-	size_t at = (process * 0x9e3779b1u + more->kind * 2654435761u + more->id * 40503u) %
-		    MOST_PARTS;
-	struct part *part;
-
 	if (processes.unparted)
 		return;
-	for (;; at = (at + 1) % MOST_PARTS) {
-		part = &processes.parts[at];
-		if (!part->row.used || (part->process == process && part->row.kind == more->kind &&
-					part->row.id == more->id))
-			break;
-	}
-	if (!part->row.used && ++processes.part_count == MOST_PARTS) {
+	if (!enter_part(&processes.parts, task->process, more))
 		processes.unparted = TOO_MANY_PARTS;
-		return;
-	}
-	if (!part->row.used)
-		*part = (struct part){ .process = process, .row = *more };
-	else
-		add_to_row(&part->row, more);
+	else if (task->process != NO_PROCESS && task->process != BEYOND)
+		enter_thread_part(task, more);
 }

@@ -1,6 +1,6 @@
 /*
  * The processes of a run, and the rows of each: the same counts as those of the run's rows, once
- * more for the process that they belong to.
+ * more for the process that they belong to, and once more for its thread (threads.h).
  *
  * A process is known by who started it: what copies a task stores the new one's stack pointer, and
  * who executes that is its parent. So neither a number that is used again nor a parent that has
@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 #include "common/linkage.h"
+#include "program/parts.h"
 #include "program/task.h"
 #include "program/task_struct.h"
 
-enum { NO_PROCESS, FIRST_PROCESS, MOST_PROCESSES = 64, MOST_FORKS = 1 << 10, MOST_PARTS = 1 << 13 };
-#define BEYOND UINT32_MAX	/* all processes that there is no room for */
+enum { NO_PROCESS, FIRST_PROCESS, MOST_PROCESSES = 64, MOST_FORKS = 1 << 10 };
 
 /* Why there are no rows of processes; the host has the words. */
 enum unparted { PARTED, NO_FIELDS, TOO_MANY_PARTS };
@@ -41,12 +41,6 @@ struct fork {
 	uint64_t order;
 };
 
-/* A row of a process's. */
-struct part {
-	uint32_t process;
-	struct row row;
-};
-
 struct processes {
 	enum unparted unparted;
 	struct process all[MOST_PROCESSES + 1];	/* from FIRST_PROCESS on */
@@ -55,8 +49,7 @@ struct processes {
 	uint64_t unseen;	/* tasks that became a program's in no process */
 	struct fork forks[MOST_FORKS];
 	uint64_t fork_count;
-	struct part parts[MOST_PARTS];
-	uint32_t part_count;
+	struct parts parts;	/* by the number of the process */
 };
 extern HIDDEN struct processes processes;
 
@@ -70,9 +63,9 @@ void note_fork(uint64_t slot, uint32_t by);
 void begin_in_process(struct task *task);
 
 /* The task's process executes a program, after which it is named. */
-void name_process(const struct task *task);
+void name_process(struct task *task);
 
-/* Adds to a row of a process's. */
-void enter_part(uint32_t process, const struct row *more);
+/* Adds to a row of the task's process, and of its thread. */
+void enter_own_work(const struct task *task, const struct row *more);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "common/stream.h"
 #include "kernel/passage.h"
@@ -13,11 +14,13 @@
 #include "program/cells.h"
 #include "program/flow.h"
 #include "program/idling.h"
+#include "program/parts.h"
 #include "program/places.h"
 #include "program/processes.h"
 #include "program/regions.h"
 #include "program/sleeps.h"
 #include "program/task.h"
+#include "program/threads.h"
 #include "program/window_marks.h"
 #include "program/windows.h"
 
@@ -49,12 +52,31 @@ static void write_rows(void)
 			put_row(&account.rows[at]);
 }
 
+/* The rows of processes, or of threads, each after its owner. */
+static void write_parts(enum record_tag tag, const struct parts *parts)
+{
+	for (size_t at = 0; at < MOST_PARTS; at++) {
+		const uint64_t owner = parts->all[at].owner;
+		const uint64_t numbers[] = { owner >> 32, owner & UINT32_MAX };
+
+		if (!parts->all[at].row.used)
+			continue;
+		if (tag == THREAD_PART)
+			put_record(tag, numbers, 2);
+		else
+			put_record(tag, &owner, 1);
+		put_row(&parts->all[at].row);
+	}
+}
+
 static void write_processes(void)
 {
 	const uint64_t about[] = { processes.unparted, processes.beyond, processes.unseen };
 
 	put_record(PROCESSES, about, sizeof(about) / sizeof(*about));
-	for (uint32_t i = FIRST_PROCESS; !processes.unparted && i <= processes.count; i++) {
+	if (processes.unparted)
+		return;
+	for (uint32_t i = FIRST_PROCESS; i <= processes.count; i++) {
 		const struct process *process = &processes.all[i];
 		const uint64_t numbers[] = {
 			process->parent, process->order,
@@ -63,14 +85,28 @@ static void write_processes(void)
 
 		put_record(PROCESS, numbers, sizeof(numbers) / sizeof(*numbers));
 	}
-	for (size_t at = 0; !processes.unparted && at < MOST_PARTS; at++) {
-		const uint64_t process = processes.parts[at].process;
+	write_parts(PART, &processes.parts);
+}
 
-		if (!processes.parts[at].row.used)
-			continue;
-		put_record(PART, &process, 1);
-		put_row(&processes.parts[at].row);
+static void write_threads(void)
+{
+	const uint64_t about[] = { threads.unthreaded, threads.beyond };
+
+	if (processes.unparted)
+		return;
+	put_record(THREADS, about, sizeof(about) / sizeof(*about));
+	if (threads.unthreaded)
+		return;
+	for (uint32_t i = 1; i <= threads.count; i++) {
+		const struct thread *thread = &threads.all[i];
+		const size_t length = strlen(thread->name);
+		const uint64_t numbers[] = { thread->process, thread->order, length };
+
+		put_record(THREAD, numbers, sizeof(numbers) / sizeof(*numbers));
+		reserve(length);
+		put_bytes(thread->name, length);
 	}
+	write_parts(THREAD_PART, &threads.parts);
 }
 
 /* The number of a process as PROCESS has it; 0 if none was told. */
@@ -156,6 +192,7 @@ void on_program_end(unsigned int vcpu, void *data)
 	if (!account.lost) {
 		write_cells();
 		write_processes();
+		write_threads();
 		write_sleeps();
 	}
 	reserve(1);

@@ -20,6 +20,7 @@ enum row_kind {
 	REGION_OF_PROGRAM,	/* of cells only */
 };
 #define UNNAMED UINT32_MAX	/* a row's id until it is known */
+#define BEYOND UINT32_MAX	/* all processes, or threads, that there is no room for */
 
 enum lost {			/* why the accounts are no use; the host has the words */
 	NOT_LOST, USER_CODE_IN_KERNEL, KERNEL_CODE_IN_USER, TOO_DEEP, TOO_MANY_TASKS,
@@ -101,6 +102,8 @@ struct task {
 	struct frame frames[MOST_FRAMES];
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
 	uint32_t process;	/* processes.h */
+	uint32_t thread;	/* threads.h */
+	bool becomes_first;	/* of its process's threads, once its system call ends */
 	bool away;		/* it is switched away from; and was woken since then: */
 	bool woken;
 	uint64_t woken_at;	/* in steps */

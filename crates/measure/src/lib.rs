@@ -36,6 +36,7 @@ mod program_processes;
 pub mod program_result;
 pub mod program_runs;
 mod program_sleeps;
+mod program_threads;
 pub mod recording;
 pub mod recordings;
 mod repeat;

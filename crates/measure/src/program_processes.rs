@@ -25,17 +25,18 @@ pub(crate) fn processes(
     for (owner, row) in &known.parts {
         include(of_owner.entry(*owner).or_default(), named(row));
     }
-    check(of_owner.values().flatten(), rows)?;
+    check(of_owner.values().flatten(), rows, "processes")?;
     let mut taken = HashSet::new();
     let mut processes = Vec::new();
     tree(&known.processes, &mut taken, &mut |at, process, threads| {
         let rows = of_owner.remove(&Owner::Process(at)).unwrap_or_default();
-        processes.push(ProcessRun { process, threads, rows });
+        processes.push(ProcessRun { process, threads, rows, by_thread: Vec::new() });
     });
     for (owner, name) in [(Owner::Beyond, MORE_PROCESSES), (Owner::Unknown, UNKNOWN_PROCESSES)] {
         let rows = of_owner.remove(&owner);
-        let rest = rows.map(|rows| ProcessRun { process: name.to_owned(), threads: 0, rows });
-        processes.extend(rest);
+        let by_thread = Vec::new();
+        let process = name.to_owned();
+        processes.extend(rows.map(|rows| ProcessRun { process, threads: 0, rows, by_thread }));
     }
     Ok(processes)
 }
@@ -64,10 +65,11 @@ pub(crate) fn include(rows: &mut Vec<ProgramRow>, more: ProgramRow) {
     }
 }
 
-/// Whether each row of own work is what the processes' rows of its name add up to.
-fn check<'a>(
+/// Whether each row of own work is what the parts of its name add up to, which `whose` have.
+pub(crate) fn check<'a>(
     parts: impl Iterator<Item = &'a ProgramRow>,
     rows: &[ProgramRow],
+    whose: &str,
 ) -> Result<(), String> {
     let mut sums: Vec<ProgramRow> = Vec::new();
     parts.for_each(|part| include(&mut sums, part.clone()));
@@ -75,7 +77,7 @@ fn check<'a>(
     let missing = own.iter().copied().find(|row| !sums.contains(row));
     match missing.or_else(|| sums.iter().find(|row| !own.contains(row))) {
         Some(ProgramRow { kind, name, .. }) => Err(format!(
-            "the processes' rows of {} do not add up to it: that is worth a report",
+            "the {whose}' rows of {} do not add up to it: that is worth a report",
             pathmeter_model::row_name(*kind, name)
         )),
         None => Ok(()),
@@ -102,8 +104,8 @@ fn tree(
     }
 }
 
-/// The name, or with a number the first one of it that no process has yet.
-fn unique(name: &str, taken: &mut HashSet<String>) -> String {
+/// The name, or with a number the first one of it that is not taken yet, which it takes.
+pub(crate) fn unique(name: &str, taken: &mut HashSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{name}[{number}]"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
@@ -196,17 +198,20 @@ mod tests {
         let read = row(RowKind::Syscall, "read", 5);
         let tick = row(RowKind::Interrupt, "timer", 9);
         let whole = [user(30), tick, read.clone()];
-        assert_eq!(check([user(10), user(20)].iter(), &whole[..2]).err(), {
+        let check = |parts: &[ProgramRow], rows: &[ProgramRow]| {
+            super::check(parts.iter(), rows, "processes")
+        };
+        assert_eq!(check(&[user(10), user(20)], &whole[..2]).err(), {
             let text =
                 "the processes' rows of user code do not add up to it: that is worth a report";
             Some(text.to_owned())
         });
         let joined = ProgramRow { calls: 2, ..user(30) };
         let whole = [joined, read.clone()];
-        assert_eq!(check([user(10), read.clone(), user(20)].iter(), &whole), Ok(()));
+        assert_eq!(check(&[user(10), read.clone(), user(20)], &whole), Ok(()));
         for wrong in [vec![user(10), user(20)], vec![user(10), user(19), read.clone()]] {
-            assert!(check(wrong.iter(), &whole).is_err());
+            assert!(check(&wrong, &whole).is_err());
         }
-        assert!(check([user(10), user(20), read.clone(), read].iter(), &whole).is_err());
+        assert!(check(&[user(10), user(20), read.clone(), read], &whole).is_err());
     }
 }

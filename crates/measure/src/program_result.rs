@@ -129,12 +129,12 @@ fn document(
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
-    let Accounted { runs, regions, functions, processes_note, slept, names } =
+    let Accounted { runs, regions, functions, notes, slept, names } =
         accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
     let counted: Vec<Event> = counted_events(lines).collect();
     let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
     let processes = process_results(&runs, &counted);
-    let sleeps = sleeps(&slept, &names, &kernel.places, !processes.is_empty());
+    let sleeps = sleeps(&slept, &names, &kernel.places, processes.len() > 1);
     Ok(Measurement {
         schema: ResultSchema::V1,
         subject: image.subject(),
@@ -142,7 +142,7 @@ fn document(
         guest: None,
         paths: program_rows(&runs, &counted, functions, regions),
         execution: Some(Execution { ended, output, runs: clocks, processes, sleeps }),
-        notes: processes_note.into_iter().chain(sleeps_note(&slept)).collect(),
+        notes: notes.into_iter().chain(sleeps_note(&slept)).collect(),
     })
 }
 

@@ -14,7 +14,8 @@ use pathmeter_trace::{
 
 use crate::executions::{counted, median};
 use crate::program_point_windows::ProgramWindows;
-use crate::program_processes::{include, note, processes};
+use crate::program_processes::{self, include, processes};
+use crate::program_threads::{self, add_threads};
 
 /// What a document has of the runs of a program.
 pub struct Accounted {
@@ -24,8 +25,9 @@ pub struct Accounted {
     pub regions: Vec<PathResult>,
     /// The functions of the rows and regions; none if the plugin did not tell them.
     pub functions: Vec<RowFunctions>,
-    /// What is said of processes that were not told apart, in the first run in which some were not.
-    pub processes_note: Option<String>,
+    /// What is said of processes that were not told apart, in the first run in which some were not;
+    /// and the same of threads.
+    pub notes: Vec<String>,
     /// Where tasks slept in each run.
     pub slept: Vec<Slept>,
     /// The names of regions, by number.
@@ -65,7 +67,7 @@ pub fn accounted(
     let names = accounts.names;
     let mut runs = Vec::new();
     let (mut all, mut cells, mut windows) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut processes_note, mut slept) = (None, Vec::new());
+    let (mut of_processes, mut of_threads, mut slept) = (None, None, Vec::new());
     for ((account, clock), number) in accounts.runs.into_iter().zip(clocks).zip(1..) {
         let in_run = |what: &dyn Display| format!("run {number}: {what}");
         let account = account.map_err(|lost| in_run(&lost))?;
@@ -74,7 +76,8 @@ pub fn accounted(
         }
         let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
         check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
-        processes_note = processes_note.or_else(|| note(&account.processes));
+        of_processes = of_processes.or_else(|| program_processes::note(&account.processes));
+        of_threads = of_threads.or_else(|| program_threads::note(&account.threads));
         all.push(account.regions);
         cells.push(account.cells);
         windows.push(account.windows);
@@ -85,7 +88,8 @@ pub fn accounted(
     let mut regions = regions(&all);
     regions.extend(kernel.windows.rows(&windows, lines));
     let functions = functions(&cells, &names, kernel);
-    Ok(Accounted { runs, regions, functions, processes_note, slept, names })
+    let notes = of_processes.into_iter().chain(of_threads).collect();
+    Ok(Accounted { runs, regions, functions, notes, slept, names })
 }
 
 /// The kernel's symbols, as far as they are needed.
@@ -234,7 +238,9 @@ fn run(
     for row in &account.rows {
         include(&mut rows, named(row, places, lines));
     }
-    let processes = processes(&account.processes, &rows, |row| named(row, places, lines))?;
+    let named = |row: &AccountRow| named(row, places, lines);
+    let mut processes = processes(&account.processes, &rows, named)?;
+    add_threads(&mut processes, account, named)?;
     Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
 }
 

@@ -22,7 +22,7 @@ pub struct Execution {
     /// The clock of each run: the first run, then the later ones. At least one.
     pub runs: Vec<RunClock>,
     /// What each of the program's processes cost; their own work adds up to the program's. Empty
-    /// if it had only one, or if they were not told apart.
+    /// if it had only one, of one thread, or if they were not told apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<ProcessResult>,
     /// Where the program's tasks slept, and who woke them. Empty if none did, or if that is not

@@ -101,10 +101,10 @@ pub use path_result::{Check, Estimate, PathResult, Status, ValueCount};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use prices::{Prediction, Price, Prices};
-pub use process::{MORE_PROCESSES, ProcessResult, UNKNOWN_PROCESSES};
+pub use process::{MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNKNOWN_PROCESSES};
 pub use process_rows::process_results;
 pub use program_identity::{Program, command_line};
-pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, program_rows};
+pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, ThreadRun, program_rows};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{

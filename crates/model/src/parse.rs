@@ -36,6 +36,9 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     check_execution(&measurement)?;
     for process in measurement.processes() {
         check_paths(&process.rows, measurement.configuration.clock)?;
+        for thread in &process.by_thread {
+            check_paths(&thread.rows, measurement.configuration.clock)?;
+        }
     }
     check_processes(&measurement)?;
     check_sleeps(&measurement)?;

@@ -15,6 +15,9 @@ pub const MORE_PROCESSES: &str = "(more processes)";
 /// not seen.
 pub const UNKNOWN_PROCESSES: &str = "(unknown processes)";
 
+/// What stands in the number's place for threads of a process for which there was no room.
+pub const MORE_THREADS: &str = "(more threads)";
+
 /// What a process of a program cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessResult {
@@ -27,6 +30,24 @@ pub struct ProcessResult {
     pub threads: Vec<u64>,
     /// Its rows by kind and name, then all its own work. They are as those of the whole program,
     /// and have the same names.
+    pub rows: Vec<PathResult>,
+    /// What each of its threads cost; in each run their rows add up to its own. Empty if it never
+    /// had more than one, or if they were not told apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_thread: Vec<ThreadResult>,
+}
+
+/// What a thread of a process cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadResult {
+    /// Its process, and its number by the order in which the process started its threads:
+    /// `sh/redis-server:2`. The first thread of each process has the number 1. Threads for which
+    /// there was no room are one entry, `sh/redis-server:(more threads)`.
+    pub thread: String,
+    /// What the kernel called it when it last ran, in each run that had it, each name once. The
+    /// thread may have chosen that name (`prctl`, `pthread_setname_np`).
+    pub names: Vec<String>,
+    /// Its rows by kind and name, then all its own work, as those of its process.
     pub rows: Vec<PathResult>,
 }
 
@@ -42,8 +63,25 @@ impl ProcessResult {
 
     /// All its own work.
     pub fn own_work(&self) -> Option<&PathResult> {
-        self.rows.iter().find(|row| row.work_kind() == Some(RowKind::OwnWork))
+        own_work(&self.rows)
     }
+
+    /// The number of a thread of it, or what stands in the number's place, after a colon: `:2`.
+    pub fn number_of<'a>(&self, thread: &'a ThreadResult) -> &'a str {
+        thread.thread.strip_prefix(&self.process).unwrap_or(&thread.thread)
+    }
+}
+
+impl ThreadResult {
+    /// All its own work.
+    pub fn own_work(&self) -> Option<&PathResult> {
+        own_work(&self.rows)
+    }
+}
+
+/// All own work in these rows.
+fn own_work(rows: &[PathResult]) -> Option<&PathResult> {
+    rows.iter().find(|row| row.work_kind() == Some(RowKind::OwnWork))
 }
 
 #[cfg(test)]
@@ -54,7 +92,8 @@ mod tests {
     fn a_process_is_of_a_program_whatever_its_number() {
         let program = |process: &str| {
             let process = process.to_owned();
-            ProcessResult { process, threads: vec![], rows: vec![] }.program().to_owned()
+            let (threads, rows, by_thread) = (vec![], vec![], vec![]);
+            ProcessResult { process, threads, rows, by_thread }.program().to_owned()
         };
         for (process, name) in
             [("sh", "sh"), ("sh/a[2]", "a"), ("sh[2]/[", "["), ("a[x]", "a[x]"), ("[2]", "[2]")]

@@ -31,6 +31,19 @@ pub struct ProcessRun {
     pub threads: u64,
     /// Its own work, each kind and name once.
     pub rows: Vec<ProgramRow>,
+    /// Its threads, the first one included, each name once. None if they were not told apart.
+    pub by_thread: Vec<ThreadRun>,
+}
+
+/// What a thread of a process cost in one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadRun {
+    /// Its process, and its number among that one's threads: `sh/redis-server:2`.
+    pub thread: String,
+    /// What the kernel called it last; empty if that is not known, or if it stands for several.
+    pub name: String,
+    /// Its own work, each kind and name once.
+    pub rows: Vec<ProgramRow>,
 }
 
 /// What one kind of work cost in a run.

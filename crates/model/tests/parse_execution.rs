@@ -135,6 +135,71 @@ fn processes_are_read_back_and_have_all_own_work() {
     assert!(text.starts_with("execution.processes: \"own work\" is not what"), "{text}");
 }
 
+/// What is wrong with [`two_threads`] if the value at `pointer` is replaced.
+fn threads_refused(pointer: &str, value: Value) -> String {
+    let mut document = serde_json::to_value(two_threads().result()).unwrap();
+    *document.pointer_mut(&("/execution/processes/0".to_owned() + pointer)).unwrap() = value;
+    parse_measurement(document.to_string().as_bytes()).unwrap_err().to_string()
+}
+
+#[test]
+fn threads_are_read_back_and_have_all_work_of_their_process() {
+    let result = two_threads().result();
+    assert_eq!(parse_measurement(&bytes(&two_threads())), Ok(result.clone()));
+    let [sh] = result.processes() else { panic!("{:?}", result.processes()) };
+    let [first, second] = &sh.by_thread[..] else { panic!("{:?}", sh.by_thread) };
+    assert_eq!((sh.number_of(first), sh.number_of(second)), (":1", ":2"));
+    assert_eq!((&first.names[..], &second.names[..]), (&["sh".into()][..], &["io".into()][..]));
+    let long = "x".repeat(200);
+    for (pointer, value, what) in [
+        ("/by_thread/1/thread", json!("sh:1"), "process \"sh\": thread \"sh:1\": it is there twi"),
+        ("/by_thread/1/thread", json!("a:2"), "process \"sh\": thread \"a:2\": it is not called"),
+        ("/by_thread/1/thread", json!("sh:"), "process \"sh\": thread \"sh:\": it is not called"),
+        (
+            "/by_thread/1/names",
+            json!(vec!["a"; 9]),
+            "process \"sh\": thread \"sh:2\": it has more na",
+        ),
+        (
+            "/by_thread/0/rows/0/work/first/instructions",
+            json!(1),
+            "process \"sh\": thread \"sh:1\": its own work is not what its rows add up to",
+        ),
+        ("/by_thread/0/rows/0/path", json!("x"), "process \"sh\": \"x\" is not what the threads"),
+        ("/by_thread/0/rows/0/work/kind", json!("softirq"), "process \"sh\": thread \"sh:1\": "),
+    ] {
+        let text = threads_refused(pointer, value);
+        assert!(text.starts_with(what), "{pointer}: {text}");
+    }
+    for (pointer, value, what) in [
+        ("/by_thread/1/thread", json!(long), "length of a thread's place in bytes"),
+        ("/by_thread/1/names/0", json!(long), "length of a thread's name in bytes"),
+    ] {
+        let text = threads_refused(pointer, value);
+        assert!(text.contains(what), "{pointer}: {text}");
+    }
+    let one = json!([serde_json::to_value(&sh.by_thread[0]).unwrap()]);
+    let text = threads_refused("/by_thread", one);
+    assert!(text.starts_with("process \"sh\": ") && text.contains("the threads have"), "{text}");
+}
+
+#[test]
+fn threads_alone_are_what_they_add_up_to_and_say_that_sleeps_are_the_processes() {
+    let result = two_threads().result();
+    let sh = &result.processes()[0];
+    let [first, second] = &sh.by_thread[..] else { panic!("{:?}", sh.by_thread) };
+    let one = result.of_threads("sh:2", &[second]);
+    assert_eq!((one.only_process(), &one.paths), (Some("sh:2"), &second.rows));
+    assert_eq!((&one.notes, one.processes().len()), (&result.notes, 0));
+    let both = result.of_threads("sh:*", &[first, second]);
+    assert_eq!(both.paths, result.of_processes("sh", &[sh]).paths);
+    let slept =
+        ProgramExample { sleeps: vec![sleep("sh", "read", None, "x", &[1; 2])], ..two_threads() };
+    let alone = slept.result().of_threads("sh:1", &[first]);
+    assert!(alone.execution.unwrap().sleeps.is_empty());
+    assert!(alone.notes.last().unwrap().starts_with("sleeps are told by process"));
+}
+
 #[test]
 fn several_processes_alone_are_what_they_add_up_to() {
     let result = two_processes().result();

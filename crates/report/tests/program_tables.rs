@@ -162,6 +162,30 @@ fn a_program_of_several_processes() {
     insta::assert_snapshot!(program_table(&pipeline(cloud()), Folded, PLAIN));
 }
 
+/// The same with two threads in one of the processes, of which only some runs have the second.
+fn threaded(of: ProgramExample) -> ProgramExample {
+    let divided = |(number, run): (usize, ProgramRun)| {
+        let names: &[&str] = if number == 2 { &["sh", "io"] } else { &["sh", "io", "aof"] };
+        example::of_threads(run, &[names, &["sort"], &["sort"]])
+    };
+    ProgramExample { runs: of.runs.into_iter().enumerate().map(divided).collect(), ..of }
+}
+
+#[test]
+fn threads_are_shown_with_all_rows() {
+    let part = |program: &ProgramExample, shown| {
+        let text = program_table(program, shown, PLAIN);
+        let is_such = |it: &&str| it.starts_with("process ") || it.contains("threads: --all");
+        let part = text.split("\n\n").find(is_such);
+        part.unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let alone = |run| example::of_processes(run, &["sort"]);
+    let only = ProgramExample { runs: cloud().runs.into_iter().map(alone).collect(), ..cloud() };
+    let several = threaded(pipeline(cloud()));
+    let parts = [&several, &threaded(only)].map(|of| [part(of, Folded), part(of, All)]);
+    insta::assert_snapshot!(parts.concat().join("\n\n"));
+}
+
 #[test]
 fn one_process_of_a_program() {
     let result = pipeline(cloud()).result();

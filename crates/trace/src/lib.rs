@@ -26,9 +26,9 @@ mod witness;
 
 pub use accounts::{
     Account, AccountCell, AccountProcess, AccountProcesses, AccountRegion, AccountRow,
-    AccountSleep, AccountSleeps, AccountWindow, Accounts, FIRST_WINDOW, KernelWindow, Lost,
-    MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless, UNNAMED, USER_CODE, Unparted,
-    VECTOR, Waker, accounts, counted_events,
+    AccountSleep, AccountSleeps, AccountThread, AccountThreads, AccountWindow, Accounts,
+    FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless,
+    ThreadOwner, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker, accounts, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pathmeter_trace::{MAX_WINDOWS, Owner, accounts};
+use pathmeter_trace::{MAX_WINDOWS, Owner, ThreadOwner, accounts};
 
 fuzz_target!(|bytes: &[u8]| {
     let accounts = accounts(bytes);
@@ -17,6 +17,16 @@ fuzz_target!(|bytes: &[u8]| {
         for (owner, row) in parts {
             assert!(row.kind.is_own_work() && row.instructions <= row.steps);
             assert!(!matches!(owner, Owner::Process(place) if *place >= processes.len()));
+        }
+        let (threads, parts) = (&account.threads.threads, &account.threads.parts);
+        assert!(threads.len() <= 256);
+        assert!(threads.iter().all(|thread| thread.process < processes.len()));
+        for (owner, row) in parts {
+            assert!(row.kind.is_own_work() && row.instructions <= row.steps);
+            match owner {
+                ThreadOwner::Thread(place) => assert!(*place < threads.len()),
+                ThreadOwner::Beyond(process) => assert!(*process < processes.len()),
+            }
         }
         for region in &account.regions {
             assert!(region.windows.len() <= MAX_WINDOWS);

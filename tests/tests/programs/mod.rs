@@ -14,6 +14,7 @@ mod regions;
 mod repeats;
 mod sleeps;
 mod sums;
+mod threads;
 mod versions;
 mod windows;
 
@@ -45,6 +46,7 @@ fn build() -> PathBuf {
         "benches",
         "clean",
         "compat32",
+        "crew",
         "family",
         "faults",
         "hostile",

@@ -2,7 +2,8 @@ use std::sync::Arc;
 
 use pathmeter_model::Status;
 use pathmeter_trace::{
-    AccountProcess, AccountProcesses, AccountSleeps, Event, Events, Lost, Misuse, Owner, Unparted,
+    AccountProcess, AccountProcesses, AccountSleeps, AccountThread, AccountThreads, Event, Events,
+    Lost, Misuse, Owner, ThreadOwner, Unparted,
 };
 
 use super::*;
@@ -41,8 +42,8 @@ fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
 fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
     let (windows, processes) = (Vec::new(), AccountProcesses::default());
-    let sleeps = AccountSleeps::default();
-    Account { idled: 0, rows, regions, misuses, cells, windows, processes, sleeps }
+    let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
+    Account { idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {
@@ -152,7 +153,7 @@ fn each_process_has_its_part_of_own_work() {
     let steps: Vec<(&str, u64, u64)> =
         of_run.iter().map(|it| (&*it.process, it.threads, it.rows[0].steps)).collect();
     assert_eq!(steps, [("sh", 1, 10), ("sh/a", 1, 20), ("(more processes)", 0, 30)]);
-    let note = read.processes_note.unwrap();
+    let note = &read.notes[0];
     assert!(note.starts_with("2 of its processes are one entry, (more processes)"), "{note}");
     // A step that is in no process.
     let mut odd = run();
@@ -164,13 +165,76 @@ fn each_process_has_its_part_of_own_work() {
     );
 }
 
+/// Two processes of 30 steps each, of which the first has three threads and more.
+fn of_threads() -> Account {
+    let whole = of_processes(&["sh", "a"], &[30, 30]);
+    let thread = |process, order, name: &str| AccountThread { process, order, name: name.into() };
+    let threads = vec![thread(0, 0, "sh"), thread(1, 0, "a"), thread(0, 9, "x"), thread(0, 4, "y")];
+    let user = |owner, steps| {
+        let all = AccountRow { calls: 0, instructions: steps, ..row(RowKind::User, 0, steps) };
+        (owner, AccountRow { events: Arc::default(), ..all })
+    };
+    let first = |owner, steps, instructions| {
+        (owner, AccountRow { instructions, ..row(RowKind::User, 0, steps) })
+    };
+    let parts = vec![
+        first(ThreadOwner::Thread(0), 10, 9),
+        user(ThreadOwner::Thread(2), 8),
+        user(ThreadOwner::Beyond(0), 12),
+        first(ThreadOwner::Thread(1), 30, 29),
+    ];
+    let threads = AccountThreads { threads, parts, beyond: 5, ..Default::default() };
+    Account { threads, ..whole }
+}
+
+#[test]
+fn each_thread_has_its_part_of_its_process() {
+    let read = accounted(of(vec![of_threads()]), &[100], &kernel(), false).unwrap();
+    let [sh, a] = &read.runs[0].processes[..] else { panic!("{:?}", read.runs[0].processes) };
+    let steps = |process: &pathmeter_model::ProcessRun| -> Vec<(String, u64)> {
+        let steps = |rows: &[ProgramRow]| rows.iter().map(|row| row.steps).sum();
+        process.by_thread.iter().map(|it| (it.thread.clone(), steps(&it.rows))).collect()
+    };
+    let expected = [("sh:1", 10), ("sh:2", 0), ("sh:3", 8), ("sh:(more threads)", 12)];
+    assert_eq!(steps(sh), expected.map(|(thread, steps)| (thread.to_owned(), steps)));
+    assert_eq!(steps(a), [("sh/a:1".to_owned(), 30)]);
+    let names: Vec<&str> = sh.by_thread.iter().map(|thread| &*thread.name).collect();
+    assert_eq!(names, ["sh", "y", "x", ""]);
+    assert!(read.notes[1].starts_with("5 of its threads are entries (more threads)"));
+    // A step that is in no thread, and one in two.
+    for wrong in [11, 13] {
+        let mut odd = of_threads();
+        odd.threads.parts[2].1.steps = wrong;
+        let told = refused(of(vec![odd]), &[100]);
+        let text = "run 1: sh: the threads' rows of user code do not add up to it";
+        assert!(told.starts_with(text), "{told}");
+    }
+}
+
+#[test]
+fn no_thread_has_the_name_of_a_process() {
+    let thread = |process, order| AccountThread { process, order, name: String::new() };
+    let whole = of_processes(&["sh", "a", "a:2"], &[10, 20, 30]);
+    let parts = whole.processes.parts.iter().cloned().enumerate();
+    let threads = AccountThreads {
+        threads: vec![thread(0, 0), thread(1, 0), thread(2, 0), thread(1, 9)],
+        parts: parts.map(|(place, (_, row))| (ThreadOwner::Thread(place), row)).collect(),
+        ..Default::default()
+    };
+    let run = Account { threads, ..whole };
+    let read = accounted(of(vec![run]), &[100], &kernel(), false).unwrap();
+    let all = read.runs[0].processes.iter().flat_map(|process| &process.by_thread);
+    let names: Vec<&str> = all.map(|thread| &*thread.thread).collect();
+    assert_eq!(names, ["sh:1", "sh/a:1", "sh/a:2[2]", "sh/a:2:1"]);
+}
+
 #[test]
 fn processes_that_are_not_told_apart_are_none_and_that_is_said() {
     let mut run = of_processes(&["sh"], &[60]);
     run.processes = AccountProcesses { unparted: Some(Unparted::Fields), ..Default::default() };
     let read = accounted(of(vec![run]), &[100], &kernel(), false).unwrap();
     assert_eq!(read.runs[0].processes, []);
-    let note = read.processes_note.unwrap();
+    let note = &read.notes[0];
     assert!(note.starts_with("processes were not told apart: the kernel's records"), "{note}");
 }
 

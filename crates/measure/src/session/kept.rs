@@ -56,7 +56,7 @@ impl Session {
     /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
     pub fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
         let parts = [
-            ("document", "program 6"),
+            ("document", "program 7"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),

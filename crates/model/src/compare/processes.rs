@@ -2,9 +2,13 @@
 
 use crate::{Measurement, PathResult, ProcessResult};
 
-/// The sides with their processes for rows; None if one of them has none. Two programs are two
+/// The sides with their processes for rows; None if one of them has only one. Two programs are two
 /// names of one first process, so that their other processes are compared: they have new's.
 pub(super) fn as_rows(base: &Measurement, new: &Measurement) -> Option<[Measurement; 2]> {
+    let several = |side: &'_ Measurement| side.processes().len() > 1;
+    if !several(base) || !several(new) {
+        return None;
+    }
     let [of_base, of_new] = [base, new].map(|side| side.processes().first());
     let (of_base, of_new) = (&of_base?.process, &of_new?.process);
     let renamed = |process: &str| match process.strip_prefix(of_base.as_str()) {

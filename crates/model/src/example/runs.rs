@@ -6,8 +6,8 @@ use pathmeter_trace::{Event, RowKind};
 
 use crate::{
     Configuration, Ended, Execution, Measurement, Output, PathResult, ProcessRun, Program,
-    ProgramRow, ProgramRun, ResultSchema, RowFunctions, RunClock, SleepResult, Subject, WokenBy,
-    process_results, program_rows,
+    ProgramRow, ProgramRun, ResultSchema, RowFunctions, RunClock, SleepResult, Subject, ThreadRun,
+    WokenBy, process_results, program_rows,
 };
 
 /// The runs of a program to vary, of which a result is made last.
@@ -111,8 +111,26 @@ pub fn of_processes(run: ProgramRun, names: &[&str]) -> ProgramRun {
         process: (*name).to_owned(),
         threads: 1,
         rows: own().skip(at).step_by(names.len()).cloned().collect(),
+        by_thread: Vec::new(),
     };
     let processes = names.iter().enumerate().map(process).collect();
+    ProgramRun { processes, ..run }
+}
+
+/// The same run, in which each process has the threads of these names, to which its rows belong by
+/// turns.
+#[must_use]
+pub fn of_threads(run: ProgramRun, names: &[&[&str]]) -> ProgramRun {
+    let with_threads = |(process, names): (ProcessRun, &&[&str])| {
+        let thread = |(at, name): (usize, &&str)| ThreadRun {
+            thread: format!("{}:{}", process.process, at + 1),
+            name: (*name).to_owned(),
+            rows: process.rows.iter().skip(at).step_by(names.len()).cloned().collect(),
+        };
+        let by_thread = names.iter().enumerate().map(thread).collect();
+        ProcessRun { threads: names.len() as u64, by_thread, ..process }
+    };
+    let processes = run.processes.into_iter().zip(names).map(with_threads).collect();
     ProgramRun { processes, ..run }
 }
 

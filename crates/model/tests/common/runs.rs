@@ -67,6 +67,17 @@ pub(crate) fn two_processes() -> ProgramExample {
     ProgramExample { runs: runs.collect(), ..program("vmlinuz", vec![]) }
 }
 
+/// The same of one process with two threads: the program's code is one's, and `write` the other's.
+#[allow(dead_code, reason = "not every test has threads")]
+pub(crate) fn two_threads() -> ProgramExample {
+    let whole = two_processes();
+    let runs = whole
+        .runs
+        .into_iter()
+        .map(|run| example::of_threads(example::of_processes(run, &["sh"]), &[&["sh", "io"]]));
+    ProgramExample { runs: runs.collect(), ..program("vmlinuz", vec![]) }
+}
+
 fn sorted(mut rows: Vec<ProgramRow>) -> Vec<ProgramRow> {
     rows.sort_by_key(|row| row.kind);
     rows

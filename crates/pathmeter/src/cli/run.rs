@@ -32,6 +32,7 @@ Examples:
   pathmeter run bzImage --file /usr/lib/python3.11 -- python3 -c pass
   pathmeter run bzImage --window wake=try_to_wake_up..finish_task_switch -- ./threads
   pathmeter run old.deb new.deb --only-process redis-server -- sh redis.sh
+  pathmeter run redis.json --only-process 'redis-server:*'      all threads of a process, added up
   pathmeter run bzImage --against './old/sort words' --check -- ./new/sort words
                                         two versions of a program on one kernel
   pathmeter run base.json bzImage --check --budget rows.toml -- cat /etc/hosts
@@ -170,9 +171,9 @@ pub(crate) struct RunArgs {
     /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
-    /// Show and judge the rows of one of the program's processes: its place in the tree of
-    /// processes, such as `sh/redis-server`, the name of its program, or a pattern; several are
-    /// added up
+    /// Show and judge the rows of one of the program's processes or threads: its place in the tree
+    /// of processes, such as `sh/redis-server`, or `sh/redis-server:2` of its second thread; the
+    /// name of its program; or a pattern, such as `redis-server:*`; several are added up
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only_process: Option<String>,
     /// Count each function of the kernel as well: of two kernels, those in which rows differ

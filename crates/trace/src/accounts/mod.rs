@@ -4,6 +4,7 @@ mod kind;
 mod point_window;
 mod process;
 mod sleeps;
+mod thread;
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -15,12 +16,13 @@ pub use kind::RowKind;
 pub use point_window::{AccountWindow, KernelWindow};
 pub use process::{AccountProcess, AccountProcesses, Owner, Unparted};
 pub use sleeps::{AccountSleep, AccountSleeps, Sleepless, Waker};
+pub use thread::{AccountThread, AccountThreads, ThreadOwner, Unthreaded};
 
 use crate::arch::classes::classes;
 use crate::event::{Event, Events};
 
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x05\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x06\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -89,6 +91,8 @@ pub struct Account {
     pub windows: Vec<AccountWindow>,
     /// The program's processes.
     pub processes: AccountProcesses,
+    /// Their threads.
+    pub threads: AccountThreads,
     /// Where its tasks slept, and who woke them.
     pub sleeps: AccountSleeps,
 }
@@ -236,6 +240,7 @@ pub fn accounts(stream: impl Read) -> Accounts {
         cells: Vec::new(),
         point_windows: Vec::new(),
         processes: AccountProcesses::default(),
+        threads: AccountThreads::default(),
         sleeps: AccountSleeps::default(),
         events: HashSet::new(),
     };
@@ -259,6 +264,7 @@ struct Reader<R> {
     cells: Vec<AccountCell>,
     point_windows: Vec<AccountWindow>,
     processes: AccountProcesses,
+    threads: AccountThreads,
     sleeps: AccountSleeps,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,
@@ -286,6 +292,7 @@ impl<R: Read> Reader<R> {
             self.cells.clear();
             self.point_windows.clear();
             self.processes = AccountProcesses::default();
+            self.threads = AccountThreads::default();
             self.sleeps = AccountSleeps::default();
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
@@ -304,11 +311,12 @@ impl<R: Read> Reader<R> {
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
         let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
-        let (processes, sleeps) = (take(&mut self.processes), take(&mut self.sleeps));
-        Ok(Account { idled, rows, regions, misuses, cells, windows, processes, sleeps })
+        let (processes, threads) = (take(&mut self.processes), take(&mut self.threads));
+        let sleeps = take(&mut self.sleeps);
+        Ok(Account { idled, rows, regions, misuses, cells, windows, processes, threads, sleeps })
     }
 
-    /// A record about regions, windows, cells, processes or sleeps.
+    /// A record about regions, windows, cells, processes, sleeps or threads.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -331,6 +339,9 @@ impl<R: Read> Reader<R> {
             12 => self.part(),
             13 => self.read_sleeps(),
             14 => self.sleep(),
+            15 => self.read_threads(),
+            16 => self.thread(),
+            17 => self.thread_part(),
             _ => Err("it has a record of an unknown kind"),
         }
     }
@@ -340,10 +351,16 @@ impl<R: Read> Reader<R> {
         if length > MAX_NAME || self.names.len() == MAX_NAMES {
             return Err("a name is too long, or there are too many");
         }
+        let name = self.text(length)?;
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// The text of so many bytes that comes next; the length was checked.
+    fn text(&mut self, length: u64) -> Result<String, &'static str> {
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         self.stream.read_exact(&mut bytes).map_err(|_| "it is cut short")?;
-        self.names.push(String::from_utf8_lossy(&bytes).into_owned());
-        Ok(())
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn region(&mut self) -> Result<(), &'static str> {

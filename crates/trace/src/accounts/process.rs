@@ -4,7 +4,8 @@ use std::io::Read;
 
 use super::{AccountRow, Reader, UNNAMED};
 
-/// Most processes of a run, and most rows of all of them; `plugin/program/processes.h` has as many.
+/// Most processes of a run, and most rows of all of them; `plugin/program/processes.h` and
+/// `parts.h` have as many.
 pub(super) const MAX_PROCESSES: usize = 64;
 pub(super) const MAX_PARTS: usize = 1 << 13;
 
@@ -119,7 +120,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Where the process with this number, from 1, stands; None for 0.
-fn place(number: u64) -> Option<usize> {
+/// Where the process, or thread, with this number, from 1, stands; None for 0.
+pub(super) fn place(number: u64) -> Option<usize> {
     usize::try_from(number).unwrap_or(usize::MAX).checked_sub(1)
 }

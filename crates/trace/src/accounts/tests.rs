@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::process::{MAX_PARTS, MAX_PROCESSES};
 use super::sleeps::MAX_SLEEPS;
+use super::thread::{MAX_THREAD_NAME, MAX_THREADS};
 use super::*;
 use crate::LoosePoints;
 use crate::c_header::{constants, header};
@@ -35,6 +36,12 @@ impl Stream {
         let mut named = self.record(3, &[name.len() as u64]);
         named.0.extend_from_slice(name);
         named
+    }
+
+    fn thread(self, process: u64, order: u64, name: &[u8]) -> Self {
+        let mut told = self.record(16, &[process, order, name.len() as u64]);
+        told.0.extend_from_slice(name);
+        told
     }
 
     fn rows(self, idled: u64, rows: &[[u64; 11]]) -> Self {
@@ -312,6 +319,75 @@ fn neither_processes_nor_their_rows_are_without_end() {
     assert_eq!(more(most, 0).fault(0), "a run's processes have too many rows");
 }
 
+/// Of the two processes the first has three threads, of which one started before another that was
+/// told first, and the second one has one.
+fn threads() -> Stream {
+    let first = family().record(15, &[0, 5]).thread(1, 0, b"a");
+    first.thread(2, 0, b"b").thread(1, 12, b"worker\xff").thread(1, 11, b"")
+}
+
+fn thread_part(stream: Stream, process: u64, thread: u64) -> Stream {
+    stream.record(17, &[&[process, thread], &READ[..]].concat())
+}
+
+#[test]
+fn threads_and_their_rows_belong_to_the_run_that_they_come_before() {
+    let parts = [(1, 1), (1, 3), (2, 2), (1, NONE)];
+    let part = |stream, (process, thread)| thread_part(stream, process, thread);
+    let runs = parts.into_iter().fold(threads(), part).rows(0, &[]).rows(0, &[]).read().runs;
+    let AccountThreads { unthreaded, threads, beyond, parts } =
+        runs[0].as_ref().unwrap().threads.clone();
+    assert_eq!((unthreaded, beyond), (None, 5));
+    let thread = |process, order, name: &str| {
+        let name = name.to_owned();
+        AccountThread { process, order, name }
+    };
+    let all =
+        [thread(0, 0, "a"), thread(1, 0, "b"), thread(0, 12, "worker\u{fffd}"), thread(0, 11, "")];
+    assert_eq!(threads, all);
+    let owners: Vec<ThreadOwner> = parts.iter().map(|(owner, _)| *owner).collect();
+    let told = ThreadOwner::Thread;
+    assert_eq!(owners, [told(0), told(2), told(1), ThreadOwner::Beyond(0)]);
+    assert!(parts.iter().all(|(_, row)| (row.calls, row.instructions) == (2, 90)));
+    assert_eq!(runs[1].as_ref().unwrap().threads, AccountThreads::default());
+    let run = Stream::new().record(15, &[1, 0]).rows(0, &[]).run();
+    assert_eq!(run.threads.unthreaded, Some(Unthreaded::Rows));
+}
+
+#[test]
+fn threads_that_can_not_be_are_refused() {
+    let part = |process, thread| thread_part(threads(), process, thread).fault(0);
+    assert_eq!(part(0, 1), "a thread's process is unknown");
+    assert_eq!(part(3, 1), "a thread's process is unknown");
+    assert_eq!(part(NONE, NONE), "a thread's process is unknown");
+    assert_eq!(part(1, 0), "a row's thread is unknown");
+    assert_eq!(part(1, 5), "a row's thread is unknown");
+    assert_eq!(part(1, u64::MAX), "a row's thread is unknown");
+    assert_eq!(part(1, 2), "a row's thread is another process's");
+    for of_none in [5, 6, 8, 9, 10] {
+        let row = [&[1, 1, of_none], &READ[1..]].concat();
+        let fault = threads().record(17, &row).fault(0);
+        assert_eq!(fault, "a thread has work that is not its own");
+    }
+    assert_eq!(threads().thread(0, 1, b"").fault(0), "a thread's process is unknown");
+    assert_eq!(threads().thread(3, 1, b"").fault(0), "a thread's process is unknown");
+    let longest = [b'x'; 16];
+    assert_eq!(longest.len() as u64, MAX_THREAD_NAME + 1);
+    assert_eq!(threads().thread(1, 1, &longest).fault(0), "a thread's name is too long");
+    let reason = Stream::new().record(15, &[2, 0]).fault(0);
+    assert_eq!(reason, "threads are missing for an unknown reason");
+}
+
+#[test]
+fn neither_threads_nor_their_rows_are_without_end() {
+    let most = (4..MAX_THREADS).fold(threads(), |stream, _| stream.thread(1, 20, b"x"));
+    assert_eq!(most.clone().rows(0, &[]).run().threads.threads.len(), MAX_THREADS);
+    assert_eq!(most.thread(1, 20, b"x").fault(0), "a run has too many threads");
+    let most = (0..MAX_PARTS).fold(threads(), |stream, _| thread_part(stream, 1, 1));
+    assert_eq!(most.clone().rows(0, &[]).run().threads.parts.len(), MAX_PARTS);
+    assert_eq!(thread_part(most, 1, 1).fault(0), "a run's threads have too many rows");
+}
+
 /// A sleep of the first process in the system call 7, ended by the second one in an interrupt.
 const SLEEP: [u64; 10] = [1, 1, 7, 2, 5, 3, 4, 400, 9_000, 1];
 
@@ -373,8 +449,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x04\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(15, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x05\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(18, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -424,7 +500,7 @@ fn neither_names_nor_runs_are_without_end() {
 
 #[test]
 fn a_stream_cut_anywhere_has_the_runs_before_that() {
-    let one = family()
+    let one = thread_part(threads(), 1, 3)
         .record(12, &[&[2], &READ[..]].concat())
         .record(13, &[0, 0, 9])
         .record(14, &SLEEP)
@@ -452,6 +528,13 @@ proptest! {
             let is_known = |owner: &Owner| match owner {
                 Owner::Process(place) => *place < processes.len(),
                 Owner::Beyond | Owner::Unknown => true,
+            };
+            prop_assert!(parts.iter().all(|(owner, _)| is_known(owner)));
+            let AccountThreads { threads, parts, .. } = &account.threads;
+            prop_assert!(threads.iter().all(|thread| thread.process < processes.len()));
+            let is_known = |owner: &ThreadOwner| match owner {
+                ThreadOwner::Thread(place) => *place < threads.len(),
+                ThreadOwner::Beyond(process) => *process < processes.len(),
             };
             prop_assert!(parts.iter().all(|(owner, _)| is_known(owner)));
         }
@@ -538,6 +621,7 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
         ["NAME", "REGION", "FAILED", "MISUSE", "WINDOW", "PASSED", "PROCESSES", "PROCESS", "PART"];
     assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9, 10, 11, 12]);
     assert_eq!(["SLEEPS", "SLEEP"].map(|name| plugin[name]), [13, 14]);
+    assert_eq!(["THREADS", "THREAD", "THREAD_PART"].map(|name| plugin[name]), [15, 16, 17]);
     let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }
@@ -558,10 +642,14 @@ fn what_the_plugin_may_write_is_read() {
     assert_eq!(cells["MOST_CELLS"], MAX_CELLS as u64);
     let processes = constants("program/processes.h");
     assert_eq!(processes["MOST_PROCESSES"], process::MAX_PROCESSES as u64);
-    assert_eq!(processes["MOST_PARTS"], process::MAX_PARTS as u64);
+    assert_eq!(constants("program/parts.h")["MOST_PARTS"], process::MAX_PARTS as u64);
     assert_eq!((processes["NO_PROCESS"], processes["FIRST_PROCESS"]), (0, 1));
     assert_eq!((processes["NO_FIELDS"], processes["TOO_MANY_PARTS"]), (1, 2));
-    assert!(header("program/processes.h").contains("#define BEYOND UINT32_MAX"));
+    let threads = constants("program/threads.h");
+    assert_eq!(threads["MOST_THREADS"], MAX_THREADS as u64);
+    assert_eq!(constants("program/task_struct.h")["LONGEST_TASK_NAME"], MAX_THREAD_NAME);
+    assert_eq!((threads["NO_THREAD"], threads["TOO_MANY_THREAD_PARTS"]), (0, 1));
+    assert!(header("program/task.h").contains("#define BEYOND UINT32_MAX"));
     let sleeps = constants("program/sleeps.h");
     assert_eq!(sleeps["MOST_SLEEPS"], MAX_SLEEPS as u64);
     assert_eq!((sleeps["NO_WAKE_UP"], sleeps["TOO_MANY_SLEEPS"]), (1, 2));

@@ -136,7 +136,9 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessRun {
 mod tests {
     use std::sync::Arc;
 
-    use pathmeter_trace::{AccountProcesses, AccountRow, AccountSleeps, Lost, RowKind};
+    use pathmeter_trace::{
+        AccountProcesses, AccountRow, AccountSleeps, AccountThreads, Lost, RowKind,
+    };
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;
@@ -162,8 +164,8 @@ mod tests {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
         let run = run.map(|rows| {
             let (windows, processes) = (Vec::new(), AccountProcesses::default());
-            let sleeps = AccountSleeps::default();
-            Account { idled: 0, rows, regions, misuses, cells, windows, processes, sleeps }
+            let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
+            Account { idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps }
         });
         RanProgram {
             proofs: vec![],

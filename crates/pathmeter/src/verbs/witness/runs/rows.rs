@@ -170,7 +170,7 @@ fn expected(row: &AccountRow) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use pathmeter_trace::{AccountProcesses, AccountSleeps};
+    use pathmeter_trace::{AccountProcesses, AccountSleeps, AccountThreads};
     use pathmeter_vm::ProgramEnded;
 
     use super::*;
@@ -209,8 +209,18 @@ ffffffff82000900 T __entry_text_end
     fn account(rows: Vec<AccountRow>) -> Accounts {
         let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
         let (windows, processes) = (Vec::new(), AccountProcesses::default());
-        let sleeps = AccountSleeps::default();
-        let run = Account { idled: 0, rows, regions, misuses, cells, windows, processes, sleeps };
+        let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
+        let run = Account {
+            idled: 0,
+            rows,
+            regions,
+            misuses,
+            cells,
+            windows,
+            processes,
+            threads,
+            sleeps,
+        };
         Accounts { runs: vec![Ok(run)], ..Accounts::default() }
     }
 
