@@ -80,11 +80,12 @@ fn what_is_missing_is_measured_and_what_is_damaged_or_of_another_kernel_is_named
     let (_, rest) = others[0].split_once("\"name\":\"").unwrap();
     let of_other = format!("\"name\":\"{}\"", rest.split_once('"').unwrap().0);
     let forged = others[0].replacen(&of_other, name, 1);
-    let measured_otherwise = "it is of lab:iobitmap=lazy, but of another kernel, or measured other";
+    let other_options =
+        "this is a result of lab:iobitmap=lazy, but of another kernel or with other";
     for (text, why) in [
-        (&others[0], "and has the name of the result of lab:iobitmap=lazy"),
-        (&forged, measured_otherwise),
-        (&on_zen2[0], measured_otherwise),
+        (&others[0], "under the name of the result of lab:iobitmap=lazy"),
+        (&forged, other_options),
+        (&on_zen2[0], other_options),
     ] {
         scene.write(&place, text);
         let refused = taken(&scene, &lazy, &[]);

@@ -112,9 +112,11 @@ impl PlanResults {
 fn other(found: &Subject, wanted: &Subject) -> String {
     let wanted = &wanted.name;
     if found.name == *wanted {
-        return format!("it is of {wanted}, but of another kernel, or measured otherwise");
+        return format!(
+            "this is a result of {wanted}, but of another kernel or with other options"
+        );
     }
-    format!("it is of {}, and has the name of the result of {wanted}", found.name)
+    format!("this is a result of {}, under the name of the result of {wanted}", found.name)
 }
 
 #[cfg(test)]
@@ -176,10 +178,12 @@ mod tests {
         }
         let (_folder, results) = results(&whole);
         let told_of_other = told(results.find(ID, &subject, |_| false));
-        assert!(told_of_other.ends_with("but of another kernel, or measured otherwise"));
+        assert!(told_of_other.ends_with("but of another kernel or with other options"));
         let other = Subject { name: "bzImage".to_owned(), ..subject };
         let told = told(results.find(ID, &other, |_| true));
-        assert!(told.ends_with("it is of vmlinuz, and has the name of the result of bzImage"));
+        assert!(
+            told.ends_with("this is a result of vmlinuz, under the name of the result of bzImage")
+        );
     }
 
     #[test]

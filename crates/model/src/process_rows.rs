@@ -125,8 +125,8 @@ mod tests {
         assert_eq!(names(&[one(&["sh", ""])]), unknown);
         // Of one thread there are none, nor of a run that does not tell them.
         assert_eq!(process_results(&[one(&["sh"]), one(&["sh"])], &[]), []);
-        let untold = of_processes(run(), &["sh"]);
-        assert_eq!(names(&[one(&["sh", "io"]), untold]), []);
+        let without_threads = of_processes(run(), &["sh"]);
+        assert_eq!(names(&[one(&["sh", "io"]), without_threads]), []);
         // In a run without the thread it did nothing.
         let result = process_results(&[one(&["sh", "io"]), one(&["sh"])], &[]);
         let own = result[0].by_thread[1].own_work().unwrap().counts();
