@@ -25,7 +25,7 @@ pub(crate) const PROBES: Probes = &[
     ),
     row(
         "file.create-delete+4k",
-        Windows(13),
+        Windows(7),
         "the same with a write of 4 KiB in between",
         |report| create_delete(report, &[POISON; 4096]),
     ),

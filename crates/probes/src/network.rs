@@ -19,13 +19,13 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "tcp.connect",
-        Windows(13),
+        Windows(7),
         "socket, connect and accept by loopback, closed by a reset",
         tcp_connect,
     ),
     row(
         "udp.round-trip",
-        Windows(13),
+        Windows(7),
         "a datagram of a byte to a task by loopback, and one back",
         udp,
     ),

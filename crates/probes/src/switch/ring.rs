@@ -19,19 +19,19 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "switch.ring-2",
-        Windows(7),
+        Windows(5),
         "a token once around a ring of 2 tasks, by pipes: 2 switches",
         |report| ring::<2>(report, 0),
     ),
     row(
         "switch.ring-8",
-        Windows(7),
+        Windows(5),
         "a token once around a ring of 8 tasks, by pipes: 8 switches",
         |report| ring::<8>(report, 0),
     ),
     row(
         "switch.ring-16",
-        Windows(7),
+        Windows(5),
         "a token once around a ring of 16 tasks, by pipes: 16 switches",
         |report| ring::<16>(report, 0),
     ),
