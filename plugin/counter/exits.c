@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "common/linkage.h"
 #include "counter/pieces.h"
+#include "counter/return_stack.h"
 
 struct block *current;
 uint64_t before;
@@ -142,6 +143,21 @@ static bool returns_to_program(const struct block *block)
 	       (block->ending == INTERRUPT_RETURN || block->ending == GATE);
 }
 
+/* All of the block was begun, and control is at `address`. A call that stored its return address was
+ * executed, and so was a return that loaded one. A call of the next instruction only asks where it
+ * is; return stacks leave it out. */
+static void follow_calls(const struct block *block, uint64_t address)
+{
+	if (block->ending == INTERRUPT_RETURN)
+		resume_at(address);
+	if (accessed_at != before + block->size)
+		return;
+	if (block->spot.ret)
+		pop_return(address);
+	else if (block->spot.call && (block->ending != CALL || block->target != block->end))
+		push_return(block->end);
+}
+
 HOT void leave(uint64_t executed, uint64_t address)
 {
 	struct block *block = current;
@@ -162,6 +178,8 @@ HOT void leave(uint64_t executed, uint64_t address)
 			end += block->instructions[i].length;
 		}
 	}
+	if (executed == block->size)
+		follow_calls(block, address);
 	moved |= executed < block->size && was_executed(block, executed);
 	touch(piece);
 	counts = change(piece);

@@ -32,7 +32,7 @@
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMCT\4";
+	static const uint8_t HEADER[8] = "PMCT\5";
 	uint64_t fd = 0, table = 0;
 
 	if (asked(info, argc, argv))

@@ -13,6 +13,7 @@
 #include "common/stream.h"
 #include "counter/exits.h"
 #include "counter/pieces.h"
+#include "counter/return_stack.h"
 #include "counter/set.h"
 #include "kernel/passage.h"
 
@@ -28,6 +29,7 @@ static uint64_t unresolved_at_stamp, checks_at_stamp, faults_at_stamp;
 static uint64_t halts_at_begin, halts_at_stamp;
 static uint64_t idle_at_begin, idle_at_stamp;
 static bool idle_unknown_at_stamp;
+static uint64_t mispredicted_at_stamp;
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
@@ -38,6 +40,7 @@ void clear_window(void)
 	unresolved = checks = faults = 0;
 	broken = entered = repeating = false;
 	last_line = UINT64_MAX;
+	clear_return_stack();
 	memset(&accesses, 0, sizeof(accesses));
 	halts_at_begin = halts;
 	idle_at_begin = idle_time;
@@ -54,6 +57,7 @@ void stamp(void)
 	halts_at_stamp = halts;
 	idle_at_stamp = idle_time;
 	idle_unknown_at_stamp = idle_unknown;
+	mispredicted_at_stamp = mispredicted_returns;
 }
 
 static void touch_data(uint64_t address)
@@ -160,7 +164,7 @@ void tell_window(void)
 		at_stamp.splits, at_stamp.string_bytes, at_stamp.lines, at_stamp.pages,
 		unresolved_at_stamp, checks_at_stamp, faults_at_stamp,
 		halts_at_stamp - halts_at_begin, idle_at_stamp - idle_at_begin,
-		idle_unknown_at_stamp,
+		idle_unknown_at_stamp, mispredicted_at_stamp,
 	};
 	uint64_t pieces = 0;
 

@@ -40,6 +40,8 @@ pub enum Event {
     IndirectBranches,
     /// Of these, returns.
     Returns,
+    /// Of these, returns to another address than the one after the last call that has not returned.
+    MispredictedReturns,
     /// Distinct lines of 64 bytes whose data were accessed.
     DataLines,
     /// Distinct pages of 4 KiB whose data were accessed.
@@ -74,7 +76,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 19] = [
+const PLAIN: [Event; 20] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -87,6 +89,7 @@ const PLAIN: [Event; 19] = [
     Event::TakenBranches,
     Event::IndirectBranches,
     Event::Returns,
+    Event::MispredictedReturns,
     Event::DataLines,
     Event::DataPages,
     Event::CodeLines,
@@ -126,6 +129,7 @@ impl Event {
             Self::StringBytes
             | Self::SplitAccesses
             | Self::IndirectBranches
+            | Self::MispredictedReturns
             | Self::Idle
             | Self::Slow(_) => Role::Cost,
             Self::DataLines | Self::DataPages => Role::Footprint,
@@ -164,6 +168,7 @@ impl Event {
             Self::TakenBranches => "taken-branches",
             Self::IndirectBranches => "indirect-branches",
             Self::Returns => "returns",
+            Self::MispredictedReturns => "mispredicted-returns",
             Self::DataLines => "data-lines",
             Self::DataPages => "data-pages",
             Self::CodeLines => "code-lines",

@@ -18,7 +18,7 @@ use crate::{
     recording::reader::{Instruction, MAX_LENGTH},
 };
 
-const HEADER: [u8; 8] = *b"PMCT\x04\0\0\0";
+const HEADER: [u8; 8] = *b"PMCT\x05\0\0\0";
 /// Most distinct blocks. A kernel's text has fewer.
 const MAX_BLOCKS: usize = 1 << 20;
 /// Most instructions of a block: QEMU's own limit.
@@ -339,6 +339,8 @@ impl<R: Read> Reader<R> {
         events.add(Event::Halts, halts);
         events.add(Event::Idle, idle);
         let idle_unknown = unknown != 0;
+        let mispredicted = self.number()?;
+        events.add(Event::MispredictedReturns, mispredicted);
         let pieces = self.number()?;
         if pieces > MAX_PIECES {
             return Err(Fault::What("a window of too many pieces"));
@@ -438,7 +440,12 @@ mod tests {
 
         /// A window of these pieces: block, executed, count, on, undone, entered.
         fn window(self, accesses: [u64; 8], pieces: &[[u64; 6]]) -> Self {
-            let head = [0, 2, 1, 0, 0, 0, pieces.len() as u64];
+            self.window_with(accesses, [0, 2, 1, 0, 0, 0, 0], pieces)
+        }
+
+        /// `beside` is what comes between the accesses and the pieces.
+        fn window_with(self, accesses: [u64; 8], beside: [u64; 7], pieces: &[[u64; 6]]) -> Self {
+            let head = [&beside[..], &[pieces.len() as u64]].concat();
             self.tag(3).numbers(&accesses).numbers(&head).numbers(&pieces.concat())
         }
 
@@ -503,6 +510,14 @@ mod tests {
         let code = [Event::CodeLines, Event::CodePages].map(|event| window.events.of(event));
         assert_eq!((code, &window.entries[..]), ([3, 3], &[0x3f, 0x30][..]));
         assert_eq!(window.events.of(Event::IndirectBranches), 1);
+    }
+
+    #[test]
+    fn returns_to_elsewhere_are_an_event_of_the_window() {
+        let block = path().block(KERNEL, &[&[0xc3]]);
+        let window = block.window_with([0; 8], [0, 0, 0, 0, 0, 0, 3], &[[0, 1, 4, 0, 0, 0]]).only();
+        let of = |event| window.events.of(event);
+        assert_eq!((of(Event::Returns), of(Event::MispredictedReturns)), (4, 3));
     }
 
     #[test]
