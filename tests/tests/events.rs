@@ -74,6 +74,34 @@ fn a_gate_fails_by_the_events_that_it_takes() {
     run.assert_printed(&["lfences is no event", "locked"]);
 }
 
+/// The numbers of an event that a path's windows have.
+fn numbers(result: &Value, name: &str, event: &str) -> Vec<u64> {
+    let events = &path(result, name)["events"];
+    let place = events["names"].as_array().unwrap().iter().position(|one| one == event);
+    let windows = events["distinct"].as_array().unwrap().iter();
+    windows.map(|window| place.map_or(0, |place| window[place].as_u64().unwrap())).collect()
+}
+
+/// With SRSO's mitigation each return of the kernel follows a call that never returns.
+#[test]
+fn a_mitigation_that_mispredicts_each_return_shows() {
+    let scene = Scene::warm();
+    let zen = |more: &[&str]| {
+        let measure = ["measure", &built("base"), "--cpu", "zen2", "--json"];
+        scene.run(&[&measure, more].concat()).json()
+    };
+    let (with, without) = (zen(&[]), zen(&["--append", "spec_rstack_overflow=off"]));
+    for call in ["syscall.getppid", "file.stat"] {
+        let returns = numbers(&with, call, "returns");
+        assert!(returns.iter().all(|number| *number > 0), "{returns:?}");
+        assert_eq!(numbers(&with, call, "mispredicted-returns"), returns, "{call}");
+    }
+    // With the rest of the mitigations, a plain call of the kernel has none.
+    assert_eq!(numbers(&without, "syscall.getppid", "mispredicted-returns"), [0]);
+    // Two switches, each of which fills the return stack.
+    assert!(numbers(&without, "switch.yield", "mispredicted-returns").iter().all(|n| *n > 0));
+}
+
 /// As a processor's counter would: neither the number of iterations nor a fault is an instruction.
 #[test]
 fn instructions_are_those_retired_and_the_clock_is_told_beside_them() {
