@@ -41,6 +41,7 @@ fn udp(report: &mut ProbeReport) -> Outcome {
     let _partner = Partner::process(|| echo(far))?;
     ping(report, near, task::let_softirqs_finish)
 }
+
 fn tcp_connect(report: &mut ProbeReport) -> Outcome {
     let (listener, address) = far::bound(SOCK_STREAM)?;
     reset_at_close(listener)?;
