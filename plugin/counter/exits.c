@@ -143,9 +143,9 @@ static bool returns_to_program(const struct block *block)
 	       (block->ending == INTERRUPT_RETURN || block->ending == GATE);
 }
 
-/* All of the block was begun, and control is at `address`. A call that stored its return address was
- * executed, and so was a return that loaded one. A call of the next instruction only asks where it
- * is; return stacks leave it out. */
+/* All of the block was begun, and control is at `address`. A call that stored its return address
+ * was executed, and so was a return that loaded one. A call of the next instruction only asks where
+ * it is; return stacks leave it out. */
 static void follow_calls(const struct block *block, uint64_t address)
 {
 	if (block->ending == INTERRUPT_RETURN)

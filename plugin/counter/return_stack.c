@@ -1,6 +1,6 @@
 /*
- * The return stack: a ring of addresses, and the returns to elsewhere that may turn out to have been
- * interrupted.
+ * The return stack: a ring of addresses, and the returns to elsewhere that may turn out to have
+ * been interrupted.
  */
 #include "counter/return_stack.h"
 

@@ -23,8 +23,8 @@ void clear_return_stack(void);
 /* A call was executed; the instruction after it is at `next`. */
 void push_return(uint64_t next);
 
-/* A return was executed, and the next instruction is at `address`: where the return led, or where an
- * interrupt's handler begins. */
+/* A return was executed, and the next instruction is at `address`: where the return led, or where
+ * an interrupt's handler begins. */
 void pop_return(uint64_t address);
 
 /* A handler has returned to `address`. If a return had led there before the interrupt came, that

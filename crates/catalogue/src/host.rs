@@ -1,6 +1,6 @@
 //! Paths that only a live host has: single instructions, for which a guest's clock, which counts
-//! instructions, has one answer; rings of tasks whose data compete for the caches; and paths between
-//! two CPUs, of which an exact guest has one.
+//! instructions, has one answer; rings of tasks whose data compete for the caches; and paths
+//! between two CPUs, of which an exact guest has one.
 
 /// A path that only a live host has.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
-//! `switch.ring-*`: a token once around a ring of tasks on one CPU, by pipes, as lmbench's `lat_ctx`
-//! has it. On a live host each task may sum data of its own before it hands the token on; a clock
-//! that counts instructions has one answer for a sum, whatever is in the caches.
+//! `switch.ring-*`: a token once around a ring of tasks on one CPU, by pipes, as lmbench's
+//! `lat_ctx` has it. On a live host each task may sum data of its own before it hands the token on;
+//! a clock that counts instructions has one answer for a sum, whatever is in the caches.
 //!
 //! Nothing is subtracted: a call is so many switches, reads, writes and sums. Proof: each task adds
 //! 1 to the token, if its sum is right.
