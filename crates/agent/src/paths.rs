@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
-    EXIT, EXIT_CODE, MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, far, own,
+    MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, far, set_semaphores_end,
     sys::{self, flag},
     task::Ended,
     text::Text,
@@ -39,10 +39,7 @@ const ELAPSED_LIMIT: usize = 90;
 /// Entered by the program's runtime on the program's own stack with the C-style arguments that pid
 /// 1 passed.
 pub fn enter(arguments: &[&[u8]]) -> ! {
-    if let [_, EXIT] = arguments {
-        sys::exit(EXIT_CODE as usize);
-    }
-    own::set_has_ipc(true);
+    set_semaphores_end(true);
     let mut port = Port::new();
     let done = port.open().and_then(|()| {
         let Command { number, round, has_far } = Command::read(arguments)?;

@@ -1,6 +1,7 @@
 //! Paths that only a live host has: single instructions, for which a guest's clock, which counts
-//! instructions, has one answer; rings of tasks whose data compete for the caches; and paths
-//! between two CPUs, of which an exact guest has one.
+//! instructions, has one answer; programs executed, whose counts depend so much on the state of the
+//! page allocator that two builds of one kernel would differ; rings of tasks whose data compete for
+//! the caches; and paths between two CPUs, of which an exact guest has one.
 
 /// A path that only a live host has.
 #[derive(Debug)]
@@ -63,6 +64,11 @@ pub static HOST: &[HostPath] = &[
     row("insn.rep-stosb-4k", "rep stosb of 4 KiB"),
     row("insn.rep-stosb-64k", "rep stosb of 64 KiB"),
     row("insn.cold-line", "load of a line after clflush and mfence, all three"),
+    row("process.fork-exec", "fork, exec of a small static program, its exit, wait"),
+    row(
+        "process.spawn-exec",
+        "the same with a child that shares memory until exec, as posix_spawn",
+    ),
     row("switch.ring-2+16k", "a token around a ring of 2 tasks, each sums 16 KiB of its own"),
     row("switch.ring-2+64k", "a token around a ring of 2 tasks, each sums 64 KiB of its own"),
     row("switch.ring-8+16k", "a token around a ring of 8 tasks, each sums 16 KiB of its own"),

@@ -56,8 +56,6 @@ mod tracepoint;
 mod trouble;
 
 use pathmeter_probes::sys;
-#[cfg(any(test, feature = "batch"))]
-use pathmeter_probes::{EXIT, EXIT_CODE};
 
 use ground::Refused;
 use line::Line;
@@ -73,7 +71,7 @@ pub fn enter(arguments: &[&[u8]]) -> ! {
         #[cfg(any(test, feature = "batch"))]
         [_, b"guard", outermost, depth] => guard::watch(outermost, depth),
         #[cfg(any(test, feature = "batch"))]
-        [_, EXIT] => sys::exit(EXIT_CODE as usize),
+        [_, paths::exec::ARGUMENT] => sys::exit(paths::exec::CODE),
         [_, modes, cpu] => count::pass(modes, cpu),
         _ => Err(Refused::ARGUMENTS),
     };

@@ -5,6 +5,7 @@
 //! is told as such.
 
 mod cross;
+pub(crate) mod exec;
 #[path = "arch/x86_64/insn.rs"]
 mod insn;
 mod ring;
@@ -16,7 +17,8 @@ use pathmeter_probes::{Outcome, Probe, ProbeReport, batch, clock};
 const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty), (CHAIN, chain)];
 
 /// The tables of all groups.
-const GROUPS: &[&[(&str, Probe)]] = &[CLOCK, insn::PROBES, cross::PROBES, tlb::PROBES];
+const GROUPS: &[&[(&str, Probe)]] =
+    &[CLOCK, insn::PROBES, exec::PROBES, ring::PROBES, cross::PROBES, tlb::PROBES];
 
 /// The probe of the path of this name; none if there is none.
 pub(crate) fn probe(name: &str) -> Option<Probe> {

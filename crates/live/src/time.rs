@@ -25,7 +25,7 @@ use core::{
 
 use pathmeter_catalogue::{HOST, Suite};
 use pathmeter_probes::{
-    MAX_SAMPLES, Outcome, Probe, ProbeReport, batch, own,
+    MAX_SAMPLES, Outcome, Probe, ProbeReport, batch,
     sys::{self, flag},
     task::{self, Ended},
 };
@@ -132,7 +132,7 @@ fn execute(request: &mut [u8; REQUEST], length: usize) -> usize {
     let environment = [ENVIRONMENT.as_ptr().wrapping_add(start), null()];
     // SAFETY: literals, the request with the NUL just written, what is given, and the environment:
     // all end in NUL.
-    unsafe { own::execute(own::file_number(), &arguments, &environment) };
+    unsafe { given::execute(&arguments, &environment) };
     FAILED
 }
 
