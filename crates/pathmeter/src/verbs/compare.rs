@@ -9,6 +9,7 @@ use crate::cli::CompareArgs;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::explained;
+use crate::verbs::judge::note_uncompared;
 use crate::verbs::sides::{Sides, two};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -26,6 +27,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         Request::new(args, screen)?;
     let results = measured(&mut sides, &probes, screen)?;
     refuse_unlike(&results, across)?;
+    note_uncompared(&results, screen);
     let timed = times.map(|times| (times, results[0].clone()));
     let (comparison, gate) = judge.compare(results)?;
     note_placement(&comparison, &formats, screen);

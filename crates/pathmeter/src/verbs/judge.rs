@@ -5,6 +5,7 @@ use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::selection::Selection;
 use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
 use pathmeter_report::{AreaSums, Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
+use pathmeter_trace::Event;
 
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
@@ -29,6 +30,19 @@ pub(crate) fn budget(
     screen: &Screen,
 ) -> Result<Option<BudgetFile>, Failure> {
     path.map(|path| BudgetFile::read(path, |note| screen.note(note))).transpose()
+}
+
+/// Says which events of the two are not compared.
+pub(crate) fn note_uncompared([base, new]: &[Measurement; 2], screen: &Screen) {
+    if base.configuration.qemu == new.configuration.qemu {
+        return;
+    }
+    let events: Vec<&str> =
+        Event::all().filter(|event| event.depends_on_qemu()).map(Event::word).collect();
+    screen.note(&format!(
+        "not compared, since two versions of QEMU may count them differently: {}",
+        events.join(", ")
+    ));
 }
 
 impl Judge<'_> {

@@ -14,7 +14,7 @@ use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::benchmarks;
 use crate::verbs::causes;
-use crate::verbs::judge::Judge;
+use crate::verbs::judge::{Judge, note_uncompared};
 use crate::verbs::sides::two;
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -43,6 +43,7 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
         Err(results) => {
             let results = two(results)?;
             refuse_unlike(&results, across)?;
+            note_uncompared(&results, screen);
             note_paths(&results, screen);
             compared(&judge, results, &formats, screen)
         }

@@ -71,6 +71,11 @@ impl State {
         Ok(Self { folder, kept })
     }
 
+    /// Where all of it is kept.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Where the output of the latest build goes.
     pub(super) fn log(&self) -> PathBuf {
         self.folder.join("build.log")

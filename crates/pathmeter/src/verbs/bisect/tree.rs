@@ -52,7 +52,11 @@ pub(super) fn run(
             Err(failure)
         }
         Err(failure) => {
-            screen.note("the same command goes on from here; `git bisect reset` gives it up");
+            screen.note(&format!(
+                "the same command goes on from here; to give it up, run `git bisect reset` and \
+                 remove {}",
+                bisection.state.folder().display()
+            ));
             Err(failure)
         }
     }
