@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::disk::on_disk;
 
-pub(crate) const LABS: &str = "subjects = [\"lab\", \"lab:iobitmap=lazy\", \"lab:iobitmap=full-copy\"]\n\
-                    perturb = 1\n";
+/// Three variants of the lab kernel.
+pub(crate) const LABS: &str =
+    "subjects = [\"lab\", \"lab:iobitmap=lazy\", \"lab:iobitmap=full-copy\"]\nperturb = 1\n";
 
 /// A scene with a plan of these wishes.
 pub(crate) fn planned(wishes: &str) -> Scene {

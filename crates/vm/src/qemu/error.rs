@@ -13,8 +13,9 @@ use crate::machine::OLDEST;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What to do about a QEMU that was killed.
-pub(crate) const KILLED_HELP: &str = "somebody killed it, or the system did because memory ran out (`dmesg` tells): end other \
-     programs, or raise the memory limit of this session or container, and try again";
+pub(crate) const KILLED_HELP: &str = "\
+    somebody killed it, or the system did because memory ran out (`dmesg` tells): end other \
+    programs, or raise the memory limit of this session or container, and try again";
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
