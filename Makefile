@@ -45,6 +45,8 @@ LAB_OUT := $(abspath $(or $(CARGO_TARGET_DIR),target))/lab
 export PATHMETER_KERNELS := $(CACHE)/kernels
 export PATHMETER_TEST_KERNELS := $(CACHE)/test-kernels
 export PATHMETER_FAKES := $(CACHE)/fakes
+# This one is there if `make job-controller` has made it; else a test is left out.
+export PATHMETER_JOB_CONTROLLER := $(CACHE)/job-controller
 
 # The source of the test kernels: the installed one, or one that is fetched.
 LINUX_SOURCE ?= $(firstword $(wildcard /usr/src/linux-source-6.1.tar.xz) \
@@ -230,6 +232,9 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
 	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
+job-controller: ## Kubernetes' server and Job controller, which a test of `plan emit` needs
+	@scripts/job-controller.sh $(PATHMETER_JOB_CONTROLLER)
+
 cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
@@ -237,4 +242,4 @@ cargo:
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
-	deb-test kernels fixtures cargo
+	deb-test kernels fixtures job-controller cargo

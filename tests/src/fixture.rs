@@ -23,6 +23,16 @@ pub fn fake(name: &str) -> String {
     file("PATHMETER_FAKES", &format!("{name}.elf"))
 }
 
+/// The folder of Kubernetes' API server and Job controller; prints a line if there is none.
+pub fn job_controller() -> Option<PathBuf> {
+    let folder = env::var_os("PATHMETER_JOB_CONTROLLER").map(PathBuf::from);
+    let made = folder.filter(|folder| folder.is_dir());
+    if made.is_none() {
+        println!("left out: PATHMETER_JOB_CONTROLLER names no folder (make job-controller)");
+    }
+    made
+}
+
 /// Whether the long forms of the tests run; prints a line if not.
 pub fn soak() -> bool {
     let soak = env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1");

@@ -1,13 +1,14 @@
 //! Helpers of the end-to-end tests, which run the built `pathmeter` as its users do.
 //!
-//! | variable                 | holds                                                            |
-//! |--------------------------|------------------------------------------------------------------|
-//! | `PATHMETER`              | the command; if not set, it is built, optimised, once            |
-//! | `PATHMETER_KERNELS`      | folder of `cloud.deb` and `rt.deb`, Debian's kernel packages     |
-//! | `PATHMETER_TEST_KERNELS` | folder of `VARIANT.bzImage`, as `tests/kernels/build.sh` makes   |
-//! | `PATHMETER_FAKES`        | folder of `NAME.elf`, as `tests/kernels/fake` makes              |
-//! | `PATHMETER_MORE_KERNELS` | if set, a folder of kernels whose call trees are looked at       |
-//! | `PATHMETER_SOAK`         | if set to 1, the long forms of the tests run as well             |
+//! | variable                   | holds                                                          |
+//! |----------------------------|----------------------------------------------------------------|
+//! | `PATHMETER`                | the command; if not set, it is built, optimised, once          |
+//! | `PATHMETER_KERNELS`        | folder of `cloud.deb` and `rt.deb`, Debian's kernel packages   |
+//! | `PATHMETER_TEST_KERNELS`   | folder of `VARIANT.bzImage`, as `tests/kernels/build.sh` makes |
+//! | `PATHMETER_FAKES`          | folder of `NAME.elf`, as `tests/kernels/fake` makes            |
+//! | `PATHMETER_MORE_KERNELS`   | if set, a folder of kernels whose call trees are looked at     |
+//! | `PATHMETER_JOB_CONTROLLER` | if it exists, the folder that `make job-controller` makes      |
+//! | `PATHMETER_SOAK`           | if set to 1, the long forms of the tests run as well           |
 //!
 //! `make test` sets the folders and fills them; a test whose folder is not named fails, lest tests
 //! be left out unseen. The command is built optimised because hashing and unpacking kernels takes
@@ -28,6 +29,6 @@ mod scene;
 
 pub use binary::pathmeter;
 pub use document::{NOT_ON_BUILT, NOT_ON_LINUX, assert_identical, path, paths, rows, with_status};
-pub use fixture::{built, built_vmlinux, debian, fake, soak};
+pub use fixture::{built, built_vmlinux, debian, fake, job_controller, soak};
 pub use run::{Run, Running};
 pub use scene::Scene;

@@ -90,9 +90,14 @@ impl Running {
     /// Waits until `happened`, which must be before it ends.
     pub fn until(&mut self, what: &str, happened: impl Fn() -> bool) {
         while !happened() {
-            assert!(self.child.try_wait().unwrap().is_none(), "it ended before: {what}");
+            assert!(!self.has_ended(), "it ended before: {what}\n{}", self.stderr());
             self.tick(what);
         }
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits until it has printed `words` on stderr.
@@ -107,16 +112,19 @@ impl Running {
     }
 
     fn tick(&mut self, what: &str) {
-        let stderr = || fs::read_to_string(self.stderr.path()).unwrap();
-        assert!(self.started.elapsed() < DEADLINE, "waited too long: {what}\n{}", stderr());
+        let is_stuck = self.started.elapsed() >= DEADLINE;
+        assert!(!is_stuck, "waited too long: {what}\n{}", self.stderr());
         self.peak_kib = peak_kib(self.child.id()).unwrap_or(self.peak_kib);
         sleep(TICK);
     }
 
+    fn stderr(&self) -> String {
+        fs::read_to_string(self.stderr.path()).unwrap()
+    }
+
     fn ended(&self, status: ExitStatus) -> Run {
         let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap();
-        let read = |file: &NamedTempFile| fs::read_to_string(file.path()).unwrap();
-        let (stdout, stderr) = (read(&self.stdout), read(&self.stderr));
+        let (stdout, stderr) = (fs::read_to_string(self.stdout.path()).unwrap(), self.stderr());
         Run { code, stdout, stderr, elapsed: self.started.elapsed(), peak_kib: self.peak_kib }
     }
 }

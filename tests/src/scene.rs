@@ -133,6 +133,15 @@ impl Scene {
         self.processes().into_iter().filter(is_qemu).collect()
     }
 
+    /// Those of them that have a guest: the others are asked about themselves, and end.
+    pub fn guests_at_work(&self) -> Vec<u32> {
+        let is_at_work = |process: &u32| {
+            let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            words.split(|byte| *byte == 0).any(|word| word == b"-icount")
+        };
+        self.guests().into_iter().filter(is_at_work).collect()
+    }
+
     /// Nothing may run for it any more.
     pub fn assert_nothing_running(&self) {
         assert_eq!(self.processes(), [0; 0], "still running");

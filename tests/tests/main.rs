@@ -23,6 +23,7 @@ mod host;
 mod hostile;
 mod inputs;
 mod interrupt;
+mod kubernetes;
 mod lab;
 mod layout;
 mod names;

@@ -12,11 +12,12 @@ use serde_json::Value;
 
 use crate::disk::on_disk;
 
-const LABS: &str = "subjects = [\"lab\", \"lab:iobitmap=lazy\", \"lab:iobitmap=full-copy\"]\n\
-                    perturb = 1\n";
+/// Three variants of the lab kernel.
+pub(crate) const LABS: &str =
+    "subjects = [\"lab\", \"lab:iobitmap=lazy\", \"lab:iobitmap=full-copy\"]\nperturb = 1\n";
 
 /// A scene with a plan of these wishes.
-fn planned(wishes: &str) -> Scene {
+pub(crate) fn planned(wishes: &str) -> Scene {
     let scene = Scene::cold();
     scene.write("wishes.toml", wishes);
     scene.run(&["plan", "wishes.toml", "-o", "plan.json"]).succeeded();
@@ -24,13 +25,13 @@ fn planned(wishes: &str) -> Scene {
 }
 
 /// Measures cells into `results`, each anew.
-fn run(scene: &Scene, results: &str, more: &[&str]) -> Run {
+pub(crate) fn run(scene: &Scene, results: &str, more: &[&str]) -> Run {
     let fixed = ["plan", "run", "plan.json", "--no-cache", "--results", results];
     scene.run(&[&fixed[..], more].concat())
 }
 
 /// The results of a folder, by their names; what else it has is left out.
-fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(crate) fn results(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let named = entries.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path));
     let is_result = |name: &str| name.len() == 37 && Path::new(name).extension().is_some();
@@ -65,7 +66,7 @@ fn three_machines_and_one_write_the_same_bytes_as_measure_does() {
 fn start(scene: &Scene, results: &str) -> Running {
     let mut running =
         scene.start(&["plan", "run", "plan.json", "--no-cache", "--results", results]);
-    running.until("a guest", || !scene.guests().is_empty());
+    running.until("a guest", || !scene.guests_at_work().is_empty());
     running
 }
 
@@ -162,14 +163,20 @@ fn another_result_of_a_cell_is_a_finding_that_names_the_first_sample() {
     assert_eq!(scene.run(&["plan", "merge", "results", "-o", "merged"]).code, 1);
 }
 
-#[test]
-fn a_kernel_that_changed_since_it_was_planned_is_not_measured() {
+/// A scene with a plan of two kernels, of which one has changed since.
+pub(crate) fn planned_before_a_change() -> Scene {
     let scene = Scene::cold();
     fs::copy(built("base"), scene.path("kernel")).unwrap();
     scene.write("wishes.toml", "subjects = [\"kernel\", \"lab\"]\nperturb = 1\n");
     scene.run(&["plan", "wishes.toml", "-o", "plan.json"]).succeeded();
     let whole = fs::read(scene.path("kernel")).unwrap();
     scene.write("kernel", [&whole[..], b"\0"].concat());
+    scene
+}
+
+#[test]
+fn a_kernel_that_changed_since_it_was_planned_is_not_measured() {
+    let scene = planned_before_a_change();
     let run = run(&scene, "results", &[]);
     assert_eq!((run.code, &run.stdout[..]), (3, "2 cells: 1 measured, 1 failed\n"));
     run.assert_printed(&["kernel: its SHA-256 is ", "plan again"]);

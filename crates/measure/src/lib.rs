@@ -8,6 +8,7 @@
 pub mod benchmarks;
 pub mod beside;
 pub mod builds;
+pub mod cell;
 mod debug;
 pub mod elapsed;
 pub mod executions;

@@ -6,7 +6,7 @@ mod request;
 use pathmeter_model::{Configuration, Measurement, differences};
 use pathmeter_report::AreaSums;
 
-pub(crate) use self::program::{one_of, packed};
+pub(crate) use self::program::packed;
 use self::request::Request;
 pub(crate) use self::request::refuse_few;
 use crate::cli::RunArgs;

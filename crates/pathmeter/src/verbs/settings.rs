@@ -8,7 +8,6 @@ mod slope;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pathmeter_catalogue::Suite;
@@ -21,7 +20,6 @@ use pathmeter_trace::Explain;
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
 
 use self::gate::SettingGates;
-use self::program_cost::SettingProgram;
 use self::results::Results;
 use self::set::Entry;
 pub(crate) use self::set::{BUNDLED, NEUTRAL, Set};
@@ -33,21 +31,24 @@ use crate::setup;
 use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::run;
+use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::modules::Modules;
-use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
-use pathmeter_measure::threads::at_once;
+use pathmeter_measure::threads::{at_once, each};
 
 /// A parameter like [`NEUTRAL`], with which a setting is measured again whose changes may be
 /// layout. It makes the command line longer by more than the kernel aligns what it copies of it.
 const ANOTHER_LAYOUT: &str =
     "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
+
+/// A guest's QEMU keeps to one CPU, and most machines have another.
+const AT_A_TIME: usize = 2;
 
 /// Measures the kernel under each setting, and puts out what they cost.
 pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -60,17 +61,10 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
     let selection = Selection::new(&args.only.only, &names)?;
     let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
-    let packed = packed(args, screen)?;
+    let program = packed(args, screen)?;
     let (session, image) = opened(args, &sets)?;
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
-    let program = packed.as_ref().map(|(packed, memory)| SettingProgram {
-        packed,
-        session: &session,
-        guests: session.with_memory(*memory),
-        board: &board,
-        gates: gates.as_ref(),
-    });
     let under = |image| Under {
         session: &session,
         image,
@@ -79,10 +73,11 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
         explain: args.explain,
         gates: gates.as_ref(),
         selection: &selection,
+        board: &board,
     };
     let shown = if args.all { Rows::All } else { Rows::Folded };
     if let Some(slope) = &args.slope {
-        let result = under(&image).slope(slope, &board)?;
+        let result = under(&image).slope(slope)?;
         let table = |result: &_, style| slope_table(result, shown, style);
         places.deliver(&result, table, |_| String::new(), screen)?;
         return Ok(Exit::Done);
@@ -95,7 +90,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
             screen.note(&ahead(settings, took));
         }
     };
-    let results = images.iter().map(|image| under(image).all(sets.clone(), &board, &begin));
+    let results = images.iter().map(|image| under(image).all(sets.clone(), &begin));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
     let rows = SettingsRows::of(results.all());
     let text =
@@ -131,12 +126,12 @@ fn on_each(image: &Image, cpus: &[Cpu]) -> Vec<Image> {
 }
 
 /// The user's program, if there is one.
-fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
+fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     if args.packing.command.is_empty() {
         return Ok(None);
     }
     run::refuse_few(Some(args.guest.perturb as usize))?;
-    run::packed(args.packing.words(), &args.guest, 0, screen).map(Some)
+    run::packed(args.packing.words(), &args.guest, screen).map(Some)
 }
 
 /// What measures one kernel under conditions.
@@ -146,13 +141,14 @@ struct Under<'a> {
     /// What it is always under.
     common: &'a Condition,
     /// What is executed beside the paths.
-    program: Option<&'a SettingProgram<'a>>,
+    program: Option<&'a CellProgram>,
     /// Whether it is found out which functions the changes are in.
     explain: bool,
     /// What settings may cost, with `--check`.
     gates: Option<&'a SettingGates>,
     /// Which paths are looked at.
     selection: &'a Selection,
+    board: &'a Board,
 }
 
 /// What the rows are made against.
@@ -163,22 +159,18 @@ struct Against {
 
 impl Under<'_> {
     /// The rows of all sets. `begin` is told how long the first two measurements took.
-    fn all(
-        &self,
-        sets: Vec<Set>,
-        board: &Board,
-        begin: &dyn Fn(Duration),
-    ) -> Result<SettingsResult, Failure> {
+    fn all(&self, sets: Vec<Set>, begin: &dyn Fn(Duration)) -> Result<SettingsResult, Failure> {
         let started = Instant::now();
-        let against = self.against(board)?;
+        let against = self.against()?;
         begin(started.elapsed());
         let entries: Vec<&Entry> = sets.iter().flat_map(Set::in_order).collect();
-        let (line, done) = (board.line("settings".to_owned()), AtomicUsize::new(0));
-        let rows = two_at_a_time(&entries, |entry| {
-            let row = self.row(entry, &against, board);
+        let (line, done) = (self.board.line("settings".to_owned()), AtomicUsize::new(0));
+        let rows = each(&entries, AT_A_TIME, |entry| {
+            let row = self.row(entry, &against);
             line.count(done.fetch_add(1, Ordering::Relaxed) + 1, entries.len());
             row
-        })?;
+        });
+        let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
         drop(line);
         let mut rows = rows.into_iter();
         let of_set = |set: Set| {
@@ -207,26 +199,26 @@ impl Under<'_> {
     }
 
     /// The kernel under the default, and with parameters without meaning.
-    fn against(&self, board: &Board) -> Result<Against, Failure> {
+    fn against(&self) -> Result<Against, Failure> {
         let neutral = self.image_with(&without_meaning(NEUTRAL)?)?;
         let (base, again) =
-            at_once(|| self.measure(self.image, board), || self.measure(&neutral, board));
+            at_once(|| self.measure(self.image, None), || self.measure(&neutral, None));
         let paths = Baseline::new(base?, vec![again?]);
-        let program = self.program.as_ref().map(|program| program.run(self.image)).transpose()?;
+        let program = self.run(self.image)?;
         if let Some(gates) = &self.gates {
             gates.check(paths.base(), program.as_ref())?;
         }
         Ok(Against { paths, program })
     }
 
-    fn row(&self, entry: &Entry, against: &Against, board: &Board) -> Result<SettingRow, Failure> {
+    fn row(&self, entry: &Entry, against: &Against) -> Result<SettingRow, Failure> {
         let about = || (entry.condition.to_string(), entry.source.clone());
         let without = |outcome, reason| Ok(SettingRow::without(about(), outcome, Some(reason)));
         if let Some(why) = &entry.unseen {
             return without(SettingOutcome::Unseen, why.clone());
         }
         let image = self.image_with(&entry.condition)?;
-        let new = match self.measure(&image, board) {
+        let new = match self.measure(&image, None) {
             Ok(new) => new,
             Err(Failure::Kernel { error, .. }) => {
                 let (outcome, reason) = obstacle(&error);
@@ -235,17 +227,17 @@ impl Under<'_> {
             Err(failure) => return Err(failure),
         };
         let row = against.paths.row(about(), &new);
-        let row = if row.is_in_doubt() { self.confirmed(row, entry, against, board)? } else { row };
+        let row = if row.is_in_doubt() { self.confirmed(row, entry, against)? } else { row };
         let row = row.with_proofs(new.configuration.proofs.clone());
         // What a path costs was decided with all of them at hand.
         let part = against.paths.row(about(), &self.selection.apply(new.clone()));
         let row = row.only(&part, |path| self.selection.holds(path));
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
-        let row = if self.explain { self.explained(&image, row, board)? } else { row };
-        match (&self.program, &against.program) {
-            (Some(program), Some(base)) => program.beside(row, base, &image),
-            _ => Ok(row),
+        let row = if self.explain { self.explained(&image, row)? } else { row };
+        match &against.program {
+            Some(base) => self.beside_program(row, base, &image),
+            None => Ok(row),
         }
     }
 
@@ -255,30 +247,24 @@ impl Under<'_> {
         row: SettingRow,
         entry: &Entry,
         against: &Against,
-        board: &Board,
     ) -> Result<SettingRow, Failure> {
         let Ok(both) = entry.condition.and(&without_meaning(ANOTHER_LAYOUT)?) else {
             return Ok(row);
         };
-        let again = self.measure(&self.image_with(&both)?, board)?;
+        let again = self.measure(&self.image_with(&both)?, None)?;
         Ok(against.paths.confirmed(row, &again))
     }
 
     /// The row with the function in which most of its largest change is, and the causes of all of
     /// its changes, as far as they can be recorded.
-    fn explained(
-        &self,
-        image: &Image,
-        row: SettingRow,
-        board: &Board,
-    ) -> Result<SettingRow, Failure> {
+    fn explained(&self, image: &Image, row: SettingRow) -> Result<SettingRow, Failure> {
         let recordable = row.changed.iter().filter_map(|it| RecordablePath::find(&it.path).ok());
         let paths: Vec<RecordablePath<'_>> = recordable.collect();
         if paths.is_empty() {
             return Ok(row);
         }
         let sides = [self.image, image];
-        let explained = match explain::differences(self.session, sides, &paths, board) {
+        let explained = match explain::differences(self.session, sides, &paths, self.board) {
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             explained => explained.unwrap_or_default(),
         };
@@ -299,8 +285,18 @@ impl Under<'_> {
         self.image.clone().under(&both)
     }
 
-    fn measure(&self, image: &Image, board: &Board) -> Result<Measurement, Failure> {
-        board.during(told(&image.subject().name), |it| self.session.measure(image, it))
+    /// What the program costs on this kernel, if there is one.
+    fn run(&self, image: &Image) -> Result<Option<Measurement>, Failure> {
+        self.program.map(|program| self.measure(image, Some(program))).transpose()
+    }
+
+    fn measure(
+        &self,
+        image: &Image,
+        program: Option<&CellProgram>,
+    ) -> Result<Measurement, Failure> {
+        let name = told(&image.subject().name);
+        self.board.during(name, |it| cell::measure(self.session, image, program, it))
     }
 }
 
@@ -346,28 +342,6 @@ fn without_meaning(word: &str) -> Result<Condition, Failure> {
         message: error.to_string(),
         help: "this is a mistake of pathmeter's own".to_owned(),
     })
-}
-
-/// What `work` makes of each item, in their order; two are worked on at a time. What fails one ends
-/// all.
-fn two_at_a_time<T: Sync, R: Send>(
-    items: &[T],
-    work: impl Fn(&T) -> Result<R, Failure> + Sync,
-) -> Result<Vec<R>, Failure> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<BTreeMap<usize, R>> = Mutex::default();
-    let worker = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(at) else { return Ok(()) };
-            // What stands in the way of all ends the other worker too.
-            let result = work(item).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
-            done.lock().unwrap_or_else(PoisonError::into_inner).insert(at, result);
-        }
-    };
-    let (one, other): (Result<(), Failure>, Result<(), Failure>) = at_once(worker, worker);
-    one.and(other)?;
-    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_values().collect())
 }
 
 /// What became of a setting with which the kernel could not be measured.

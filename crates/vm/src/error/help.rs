@@ -4,7 +4,7 @@ use crate::arch::{
     BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, Doubt, PORT_HELP, PORT_IN_PROGRAM_HELP, START_HELP,
 };
 use crate::error::{GuestCause, Step};
-use crate::qemu::error::shortage_help;
+use crate::qemu::error::{KILLED_HELP, shortage_help};
 use crate::{Unmet, UnmetCause, Unplaceable, VmError};
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
@@ -58,11 +58,7 @@ impl GuestCause {
         match self {
             Self::Timeout { .. } => Some(after_the_limit(step)),
             Self::Panicked { message, doubt } => after_a_panic(message, *doubt, step),
-            Self::Killed { .. } => Some(
-                "somebody killed it, or the system did because memory ran out (`dmesg` tells): end \
-                 other programs, or raise the memory limit of this session or container, and try \
-                 again",
-            ),
+            Self::Killed { .. } => Some(KILLED_HELP),
             Self::Ended { by_guest, .. } => Some(after_the_end(*by_guest, step)),
             Self::Protocol { .. } => Some(match step {
                 Step::Program { .. } => PORT_IN_PROGRAM_HELP,

@@ -62,7 +62,7 @@ impl VmError {
             }
             Self::Qemu(QemuError::Ask { error, .. }) => match error {
                 AskError::Run(error) => is_shortage(error),
-                AskError::Silent => true,
+                AskError::Silent | AskError::Killed => true,
             },
             Self::Image(error) => error.io().is_some_and(is_shortage),
             _ => false,

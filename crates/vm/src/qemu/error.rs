@@ -12,6 +12,11 @@ use crate::machine::OLDEST;
 /// QEMU prints its version in some 20 ms; a busy machine is given much longer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What to do about a QEMU that was killed.
+pub(crate) const KILLED_HELP: &str = "\
+    somebody killed it, or the system did because memory ran out (`dmesg` tells): end other \
+    programs, or raise the memory limit of this session or container, and try again";
+
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
@@ -21,6 +26,9 @@ pub enum AskError {
     /// It did not end in time.
     #[error("did not answer within {} s", PATIENCE.as_secs())]
     Silent,
+    /// It was killed, by somebody or for want of memory.
+    #[error("was killed when it was asked about itself")]
+    Killed,
 }
 
 /// Why there is no QEMU to run.
@@ -104,6 +112,7 @@ impl QemuError {
             return help;
         }
         match self {
+            Self::Ask { error: AskError::Killed, .. } => KILLED_HELP,
             Self::Old { .. } => OLD_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {

@@ -5,12 +5,14 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::process::Signal;
 
 use crate::deadline::Deadline;
 use crate::qemu::error::PATIENCE;
@@ -55,6 +57,9 @@ pub(crate) fn ask(
             return Err(failed(AskError::Silent));
         }
         match question.look() {
+            Ok(Some(answer)) if answer.status.signal() == Some(Signal::KILL.as_raw()) => {
+                return Err(failed(AskError::Killed));
+            }
             Ok(Some(answer)) => return Ok(answer),
             Ok(None) => {}
             Err(error) => return Err(failed(error.into())),
@@ -197,6 +202,15 @@ mod tests {
         });
         assert!(matches!(ended, Err(VmError::Interrupted)), "{ended:?}");
         assert!(started.elapsed() < PATIENCE / 2);
+    }
+
+    #[test]
+    fn one_that_was_killed_may_answer_another_time() {
+        let killed = shell("kill -KILL $$").unwrap_err();
+        assert!(killed.is_of_the_moment(), "{killed}");
+        assert_eq!(killed.to_string(), "/bin/sh was killed when it was asked about itself");
+        // Another signal is a fault of its own.
+        assert_eq!(shell("kill -SEGV $$").unwrap().status.signal(), Some(11));
     }
 
     #[test]

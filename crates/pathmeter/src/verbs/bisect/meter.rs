@@ -12,10 +12,10 @@ use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::{causes, explain, run};
 use pathmeter_measure::beside::Probes;
+use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::recording::{RecordablePath, only};
 use pathmeter_measure::selection::Selection;
@@ -33,18 +33,18 @@ pub(super) struct Measured {
 pub(super) struct Meter<'a> {
     args: &'a BisectArgs,
     probes: Probes<'a>,
-    /// The program of which a row is looked at, and the memory that its guests need, in MiB.
-    program: Option<(PackedProgram, u32)>,
+    /// The program of which a row is looked at.
+    program: Option<CellProgram>,
     screen: &'a Screen,
     session: OnceCell<Session>,
 }
 
 /// The program of `--program`, packed. Too few runs are refused.
-fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<(PackedProgram, u32)>, Failure> {
+fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     match &args.program {
         Some(Words(command)) => {
             run::refuse_few(Some(args.guest.perturb as usize))?;
-            run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
+            run::packed((command, &args.files), &args.guest, screen).map(Some)
         }
         None => Ok(None),
     }
@@ -99,11 +99,11 @@ impl<'a> Meter<'a> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
-        let Some((packed, memory)) = &self.program else {
+        let Some(program) = &self.program else {
             return self.probes.measure(session, image, progress);
         };
-        let asked = Asked { functions: true, ..Asked::rows(packed) };
-        run::one_of([session, &session.with_memory(*memory)], image, &asked, progress)
+        let asked = Asked { functions: true, ..Asked::rows(&program.packed) };
+        program.measure(session, image, &asked, progress)
     }
 
     /// In which functions the two differ on the path, and the causes; none if one is no kernel, or

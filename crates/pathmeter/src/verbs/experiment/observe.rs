@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use pathmeter_experiment::{
     ElapsedCell, ExactCell, Experiment, ExperimentPath, Measured, Observed, ObservedCell,
@@ -20,7 +18,7 @@ use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::recording::{RecordablePath, recorded};
 use pathmeter_measure::session::{Report, Session};
-use pathmeter_measure::threads::at_once;
+use pathmeter_measure::threads::each;
 
 /// The guests of all experiments, and what came of them.
 pub(super) struct Guests<'a> {
@@ -131,29 +129,11 @@ impl<'a> Guests<'a> {
 
     /// The exact measurements, two at a time; in the order of `wanted`.
     fn measured(&self, wanted: &[Wanted], board: &Board) -> Result<Vec<Row>, Failure> {
-        let lines: Vec<Line<'_>> =
-            wanted.iter().map(|wanted| board.line(wanted.subject.clone())).collect();
-        let waiting = Mutex::new(wanted.iter().zip(lines).enumerate());
-        let ended = AtomicBool::new(false);
-        let next = || {
-            let mut waiting = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if ended.load(Ordering::Relaxed) { None } else { waiting.next() }
-        };
-        let work = || {
-            let mut done = Vec::new();
-            while let Some((index, (wanted, line))) = next() {
-                let row = self.row(wanted, &line);
-                // Its error would meet the others too.
-                ended.fetch_or(row.is_err(), Ordering::Relaxed);
-                done.push((index, row));
-            }
-            done
-        };
+        let lined = |wanted: &'_ Wanted| board.line(wanted.subject.clone());
+        let lines: Vec<Line<'_>> = wanted.iter().map(lined).collect();
         // A guest's QEMU keeps to one CPU.
-        let (mut done, others) = at_once(work, work);
-        done.extend(others);
-        done.sort_by_key(|(index, _)| *index);
-        Failure::gather(done.into_iter().map(|(_, row)| row))
+        let rows = each(wanted.iter().zip(lines), 2, |(wanted, line)| self.row(wanted, &line));
+        Failure::gather(rows)
     }
 
     fn row(&self, wanted: &Wanted, line: &Line<'_>) -> Result<Row, Failure> {

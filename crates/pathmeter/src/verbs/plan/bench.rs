@@ -11,10 +11,11 @@ use pathmeter_plan::{PlanProgram, WantedProgram};
 
 use crate::cli::{GuestArgs, variable};
 use crate::setup;
+use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::{PackedProgram, memory_for};
+use pathmeter_measure::packed_program::PackedProgram;
 use pathmeter_measure::session::Session;
 
 /// How guests run, as options of a command line.
@@ -27,12 +28,6 @@ pub(super) struct Options {
     pub(super) perturb: Option<u32>,
     pub(super) append: Option<String>,
     pub(super) modules: Option<String>,
-}
-
-/// A program, packed, and the memory of its guests in MiB.
-pub(super) struct Program {
-    pub(super) packed: PackedProgram,
-    pub(super) memory: u32,
 }
 
 /// What is found out once of each thing that cells share.
@@ -108,7 +103,7 @@ impl Bench {
         &self,
         wanted: &WantedProgram,
         note: impl Fn(&Note),
-    ) -> Result<Program, Failure> {
+    ) -> Result<CellProgram, Failure> {
         let usual = self.guest(None)?;
         let command: Vec<OsString> = wanted.command.iter().map(OsString::from).collect();
         let files: Vec<FileArg> =
@@ -127,20 +122,7 @@ impl Bench {
         });
         let packed = packed.map_err(Failure::Packing)?;
         packed.notes.iter().for_each(note);
-        let memory = usual.memory.max(memory_for(packed.bytes));
-        let packed = PackedProgram::new(packed, usual.perturb, memory, wanted.exit_code);
-        packed.check()?;
-        Ok(Program { packed, memory })
-    }
-}
-
-/// The id of a cell.
-pub(super) fn id(session: &Session, image: &Image, program: Option<&Program>) -> String {
-    match program {
-        None => session.identity(image, None),
-        Some(Program { packed, memory }) => {
-            session.with_memory(*memory).identity(image, Some(packed))
-        }
+        CellProgram::new(packed, usual.perturb, usual.memory, wanted.exit_code)
     }
 }
 

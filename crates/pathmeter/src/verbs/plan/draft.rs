@@ -8,7 +8,7 @@ use pathmeter_plan::{
     Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
 };
 
-use super::bench::{Bench, Options, Program};
+use super::bench::{Bench, Options};
 use super::commits::Commits;
 use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
@@ -17,6 +17,7 @@ use crate::cli::DraftArgs;
 use crate::named::found;
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
+use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::meant::with_meant;
@@ -254,7 +255,10 @@ impl Draft<'_> {
         }
     }
 
-    fn programs(&self, wanted: &[WantedProgram]) -> Result<Vec<(Program, PlanProgram)>, Failure> {
+    fn programs(
+        &self,
+        wanted: &[WantedProgram],
+    ) -> Result<Vec<(CellProgram, PlanProgram)>, Failure> {
         let pack = |wanted: &WantedProgram| {
             let note = |note: &pathmeter_pack::Note| self.screen.note(&note.to_string());
             let program = self.bench.pack(wanted, note)?;

@@ -9,16 +9,15 @@ use pathmeter_model::{Measurement, Status};
 use pathmeter_plan::{Cell, Plan};
 use pathmeter_vm::is_late;
 
-use super::bench::{self, Bench, Options, Program, refuse_changed};
+use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
 use crate::cli::RunnerArgs;
 use crate::named::found;
 use crate::screen::output::{self, Screen};
-use crate::verbs::run::one_of;
+use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::session::{Report, Session};
 
 /// A plan on this machine.
@@ -29,7 +28,7 @@ pub(super) struct Stand<'a> {
     limit: Option<u64>,
     bench: Bench,
     images: Mutex<HashMap<usize, Image>>,
-    programs: Mutex<HashMap<usize, Arc<Program>>>,
+    programs: Mutex<HashMap<usize, Arc<CellProgram>>>,
 }
 
 /// What came of a cell.
@@ -81,11 +80,11 @@ impl<'a> Stand<'a> {
         let program = cell.program.map(|number| self.program(number)).transpose()?;
         self.refuse_another(cell, (&session, &image, program.as_deref()))?;
         let result = match self.limit {
-            None => rows(&session, &image, program.as_deref(), progress),
+            None => cell::measure(&session, &image, program.as_deref(), progress),
             Some(limit) => {
                 let ends = session.until(Instant::now() + Duration::from_secs(limit));
-                let rows = rows(&ends, &image, program.as_deref(), progress);
-                rows.map_err(|failure| self.over_limit(cell, limit, failure))
+                let result = cell::measure(&ends, &image, program.as_deref(), progress);
+                result.map_err(|failure| self.over_limit(cell, limit, failure))
             }
         }?;
         refuse_late(&result)?;
@@ -97,9 +96,9 @@ impl<'a> Stand<'a> {
     fn refuse_another(
         &self,
         cell: &Cell,
-        (session, image, program): (&Session, &Image, Option<&Program>),
+        (session, image, program): (&Session, &Image, Option<&CellProgram>),
     ) -> Result<(), Failure> {
-        if bench::id(session, image, program) == cell.id {
+        if cell::id(session, image, program) == cell.id {
             return Ok(());
         }
         let what = "a file of its condition, its CPU or its modules is another one here";
@@ -136,7 +135,7 @@ impl<'a> Stand<'a> {
     }
 
     /// The program, packed once.
-    fn program(&self, number: usize) -> Result<Arc<Program>, Failure> {
+    fn program(&self, number: usize) -> Result<Arc<CellProgram>, Failure> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = programs.get(&number) {
             return Ok(Arc::clone(program));
@@ -149,18 +148,6 @@ impl<'a> Stand<'a> {
         programs.insert(number, Arc::clone(&program));
         Ok(program)
     }
-}
-
-/// The rows of a cell.
-fn rows(
-    session: &Session,
-    image: &Image,
-    program: Option<&Program>,
-    progress: Report<'_>,
-) -> Result<Measurement, Failure> {
-    let Some(Program { packed, memory }) = program else { return session.measure(image, progress) };
-    let guests = session.with_memory(*memory);
-    one_of([session, &guests], image, &Asked::rows(packed), progress)
 }
 
 /// Refuses another version than the plan was made for: the results would have other bytes.

@@ -3,9 +3,7 @@
 //! Contract: a cell is measured, fails with a record, or is left as it was. A results folder that
 //! can't be written ends the run, since all that follows would be measured in vain.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, scope};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pathmeter_plan::{Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, Plan, Put};
@@ -19,6 +17,7 @@ use crate::cli::PlanRunArgs;
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
 use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::threads::each;
 
 /// Most lines of messages that a record keeps, the last ones.
 const MOST_LINES: usize = 40;
@@ -39,15 +38,13 @@ pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> 
         screen,
         board: &board,
         pace: Pace::new(&board, cells.len()),
-        next: AtomicUsize::new(0),
-        ends: AtomicBool::new(false),
         tally: Mutex::default(),
     };
-    run.all(&cells, usize::from(args.jobs));
+    let ended = each(&cells, usize::from(args.jobs), |cell| run.one(cell));
     let Run { tally, .. } = run;
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     output::print(format!("{}\n", tally.told(cells.len())).as_bytes())?;
-    tally.exit(screen)
+    tally.exit(ended.into_iter().find_map(Result::err), screen)
 }
 
 /// The cells that the command line and the engine choose.
@@ -73,8 +70,6 @@ struct Run<'a> {
     screen: &'a Screen,
     board: &'a Board,
     pace: Pace<'a>,
-    next: AtomicUsize,
-    ends: AtomicBool,
     tally: Mutex<Tally>,
 }
 
@@ -88,52 +83,29 @@ struct Tally {
     findings: usize,
     /// Results in which a path failed.
     with_failed_path: usize,
-    /// What ended the run.
-    end: Option<Failure>,
 }
 
 impl Run<'_> {
-    /// Measures all, so many at a time.
-    fn all(&self, cells: &[&Cell], jobs: usize) {
-        scope(|scope| {
-            let work = || {
-                while let Some(cell) = cells.get(self.next.fetch_add(1, Ordering::Relaxed)) {
-                    if self.ends.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    self.one(cell);
-                }
-            };
-            for _ in 1..jobs.min(cells.len()) {
-                // Where no thread can be had, those that there are do it all.
-                if Builder::new().spawn_scoped(scope, work).is_err() {
-                    break;
-                }
-            }
-            work();
-        });
-    }
-
-    fn one(&self, cell: &Cell) {
-        let done = self.finish(cell);
+    /// Measures a cell, if it has no result yet.
+    ///
+    /// # Errors
+    /// The run can't go on.
+    fn one(&self, cell: &Cell) -> Result<(), Failure> {
+        let done = self.finish(cell)?;
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         match done {
-            Ok(Done::There) => tally.there += 1,
-            Ok(Done::Measured { has_failed_path }) => {
+            Done::There => tally.there += 1,
+            Done::Measured { has_failed_path } => {
                 tally.measured += 1;
                 tally.with_failed_path += usize::from(has_failed_path);
             }
-            Ok(Done::Finding) => tally.findings += 1,
-            Ok(Done::Failed(FailureClass::Permanent)) => tally.permanent += 1,
-            Ok(Done::Failed(FailureClass::Transient)) => tally.transient += 1,
-            Err(failure) => {
-                self.ends.store(true, Ordering::Relaxed);
-                tally.end.get_or_insert(failure);
-                return;
-            }
+            Done::Finding => tally.findings += 1,
+            Done::Failed(FailureClass::Permanent) => tally.permanent += 1,
+            Done::Failed(FailureClass::Transient) => tally.transient += 1,
         }
         drop(tally);
-        self.pace.step(!matches!(done, Ok(Done::There)));
+        self.pace.step(!matches!(done, Done::There));
+        Ok(())
     }
 
     /// Makes sure that a cell has a result, or a record of why it has none.
@@ -252,8 +224,8 @@ impl Tally {
         told(cells, "cell", &parts)
     }
 
-    /// How the run ends.
-    fn exit(self, screen: &Screen) -> Result<Exit, Failure> {
+    /// How the run ends; `end` is what ended it, if anything did.
+    fn exit(&self, end: Option<Failure>, screen: &Screen) -> Result<Exit, Failure> {
         if self.with_failed_path > 0 {
             let results = match self.with_failed_path {
                 1 => "1 result".to_owned(),
@@ -261,7 +233,7 @@ impl Tally {
             };
             screen.note(&format!("in {results} a path failed: its row has the reason"));
         }
-        match self.end {
+        match end {
             Some(failure @ Failure::Interrupted) => Err(failure),
             Some(failure) => {
                 screen.report(&failure);

@@ -6,9 +6,10 @@ use crate::cli::{FilesArgs, GuestArgs, RunArgs, Words};
 use crate::packing;
 use crate::screen::output::Screen;
 use crate::verbs::sides::Sides;
+use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::packed_program::{PackedProgram, memory_for};
+use pathmeter_measure::packed_program::memory_for;
 use pathmeter_measure::program_point_windows::refuse_twice;
 use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::session::{Report, Session};
@@ -29,20 +30,19 @@ pub(crate) fn results(
         return Err(unnamed(&subjects));
     }
     refuse_twice(&args.window)?;
-    let (programs, memory) = programs(args, screen)?;
-    let regions = programs.iter().map(|packed| packed.regions(&args.region_function));
+    let programs = programs(args, screen)?;
+    let regions = programs.iter().map(|program| program.packed.regions(&args.region_function));
     let regions = regions.collect::<Result<Vec<_>, _>>()?;
-    let asked = programs.iter().zip(&regions).map(|(packed, regions)| Asked {
-        packed,
-        functions: args.explain,
-        lines: args.lines,
-        regions,
-        windows: &args.window,
-    });
-    let asked: Vec<Asked<'_>> = asked.collect();
-    let measures = asked.iter().map(|asked| {
+    let measures = programs.iter().zip(&regions).map(|(program, regions)| {
+        let asked = Asked {
+            packed: &program.packed,
+            functions: args.explain,
+            lines: args.lines,
+            regions,
+            windows: &args.window,
+        };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            one_of([session, &session.with_memory(memory)], image, asked, progress)
+            program.measure(session, image, &asked, progress)
         }
     });
     let measures: Vec<_> = measures.collect();
@@ -60,9 +60,9 @@ pub(crate) fn results(
     }
 }
 
-/// The program, after the one that it is compared against if there is one, and the memory in MiB
-/// that is enough for each.
-fn programs(args: &RunArgs, screen: &Screen) -> Result<(Vec<PackedProgram>, u32), Failure> {
+/// The program, after the one that it is compared against if there is one; their guests have the
+/// same memory.
+fn programs(args: &RunArgs, screen: &Screen) -> Result<Vec<CellProgram>, Failure> {
     let (command, files) = args.packing.words();
     let against = args.against.as_ref().map(|Words(words)| &words[..]);
     let commands = against.into_iter().chain([command]);
@@ -70,11 +70,8 @@ fn programs(args: &RunArgs, screen: &Screen) -> Result<(Vec<PackedProgram>, u32)
     let packed = packed.collect::<Result<Vec<_>, _>>()?;
     let needed = packed.iter().map(|packed| memory_for(packed.bytes)).max().unwrap_or(0);
     let memory = args.guest.memory.max(needed);
-    let (later, exit_code) = (args.guest.perturb, args.exit_code);
-    let program = |packed| PackedProgram::new(packed, later, memory, exit_code);
-    let programs: Vec<PackedProgram> = packed.into_iter().map(program).collect();
-    programs.iter().try_for_each(PackedProgram::check)?;
-    Ok((programs, memory))
+    let program = |packed| CellProgram::new(packed, args.guest.perturb, memory, args.exit_code);
+    packed.into_iter().map(program).collect()
 }
 
 /// There is nothing to run. Results do not hold the files of their program, but its words.
@@ -86,27 +83,11 @@ fn unnamed(subjects: &[Subject]) -> Failure {
     Failure::Usage { message: "no program is named".to_owned(), help: format!("name it {again}") }
 }
 
-/// The program with its files, and the guest's memory for it, in MiB.
+/// The program with its files.
 pub(crate) fn packed(
     (command, files): (&[OsString], &FilesArgs),
     guest: &GuestArgs,
-    exit_code: u8,
     screen: &Screen,
-) -> Result<(PackedProgram, u32), Failure> {
-    let packed = packing::pack(command, files, screen)?;
-    let memory = guest.memory.max(memory_for(packed.bytes));
-    let packed = PackedProgram::new(packed, guest.perturb, memory, exit_code);
-    packed.check()?;
-    Ok((packed, memory))
-}
-
-/// What the program costs on one kernel; the second session's guests have memory for it.
-pub(crate) fn one_of(
-    [session, guests]: [&Session; 2],
-    image: &Image,
-    asked: &Asked<'_>,
-    progress: Report<'_>,
-) -> Result<Measurement, Failure> {
-    let names = || program_result::kernel_names(session, image, asked.windows, progress);
-    program_result::measure(guests, image, asked, names, progress)
+) -> Result<CellProgram, Failure> {
+    CellProgram::new(packing::pack(command, files, screen)?, guest.perturb, guest.memory, 0)
 }

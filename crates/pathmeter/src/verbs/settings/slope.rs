@@ -3,11 +3,11 @@
 use pathmeter_model::{Measurement, SideInfo, SlopeResult, SlopeRows, SlopeSchema};
 use pathmeter_vm::Condition;
 
-use super::{Under, two_at_a_time};
+use super::{AT_A_TIME, Under};
 use crate::cli::SettingsArgs;
-use crate::screen::progress::Board;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::slope::Slope;
+use pathmeter_measure::threads::each;
 
 /// Refuses what a slope has no use for.
 pub(super) fn refuse_several_cpus(args: &SettingsArgs) -> Result<(), Failure> {
@@ -25,9 +25,10 @@ type Step = (Measurement, Option<Measurement>);
 
 impl Under<'_> {
     /// The functions of all rows that differ under any of the numbers.
-    pub(super) fn slope(&self, slope: &Slope, board: &Board) -> Result<SlopeResult, Failure> {
-        let against = self.against(board)?;
-        let steps = two_at_a_time(&slope.steps, |(_, condition)| self.step(condition, board))?;
+    pub(super) fn slope(&self, slope: &Slope) -> Result<SlopeResult, Failure> {
+        let against = self.against()?;
+        let steps = each(&slope.steps, AT_A_TIME, |(_, condition)| self.step(condition));
+        let steps = steps.into_iter().collect::<Result<Vec<_>, _>>()?;
         let numbers: Vec<u64> = slope.steps.iter().map(|(number, _)| *number).collect();
         let each = || numbers.iter().copied().zip(&steps);
         let paths: Vec<_> = each().map(|(number, (paths, _))| (number, paths)).collect();
@@ -47,10 +48,8 @@ impl Under<'_> {
         })
     }
 
-    fn step(&self, condition: &Condition, board: &Board) -> Result<Step, Failure> {
+    fn step(&self, condition: &Condition) -> Result<Step, Failure> {
         let image = self.image_with(condition)?;
-        let paths = self.measure(&image, board)?;
-        let program = self.program.map(|program| program.run(&image)).transpose()?;
-        Ok((paths, program))
+        Ok((self.measure(&image, None)?, self.run(&image)?))
     }
 }
