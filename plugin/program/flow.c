@@ -12,6 +12,7 @@
 #include "kernel/passage.h"
 #include "kernel/ram.h"
 #include "program/account.h"
+#include "program/call_tree.h"
 #include "program/cells.h"
 #include "program/idling.h"
 #include "program/lines.h"
@@ -221,11 +222,13 @@ void on_new_program(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (account.open)
-		name_process(account.current);
+	if (!account.open)
+		return;
+	name_process(account.current);
+	renew_calls(account.current);
 }
 
-void on_kernel_block(unsigned int vcpu, void *data)
+void on_block(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(0);
 
@@ -233,7 +236,24 @@ void on_kernel_block(unsigned int vcpu, void *data)
 	if (!account.open)
 		return;
 	settle(&now);
+	if (call_tree.wanted)
+		follow_call(account.current, cells.current, (uintptr_t)data);
 	enter_block((uintptr_t)data);
+}
+
+void on_tree_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	if (qemu_plugin_mem_is_store(info))
+		note_call(address, (uintptr_t)data);
+}
+
+void on_tree_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	note_return(address);
 }
 
 void on_idle(unsigned int vcpu, void *data)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "program/call_tree.h"
 #include "program/functions.h"
 #include "program/windows.h"
 
@@ -29,6 +30,26 @@ bool is_own_function(unsigned int kind)
 	return kind <= ROW_KIND && own_functions[kind];
 }
 
+/* Whether a line is about the program, and not a place of the kernel. */
+static bool is_of_program(char kind)
+{
+	return kind == FUNCTION || kind == INSIDE || kind == TREE_ROW || kind == TREE_REGION;
+}
+
+static bool read_of_program(FILE *file, char kind)
+{
+	switch (kind) {
+	case FUNCTION:
+		return read_function(file);
+	case INSIDE:
+		return read_inside(file);
+	case TREE_ROW:
+		return read_wanted_row(file);
+	default:
+		return read_wanted_region(file);
+	}
+}
+
 bool read_places(int fd)
 {
 	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
@@ -40,8 +61,8 @@ bool read_places(int fd)
 	if (!file)
 		return false;
 	while (good && fscanf(file, " %c", &kind) == 1) {
-		if (kind == FUNCTION || kind == INSIDE) {
-			good = kind == FUNCTION ? read_function(file) : read_inside(file);
+		if (is_of_program(kind)) {
+			good = read_of_program(file, kind);
 			continue;
 		}
 		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)

@@ -146,6 +146,7 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
         measured_with: None,
         windows,
         idle: 0,
+        program: None,
         window: window(rows),
     }
 }

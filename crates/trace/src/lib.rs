@@ -25,10 +25,12 @@ mod recording;
 mod witness;
 
 pub use accounts::{
-    Account, AccountCell, AccountProcess, AccountProcesses, AccountRegion, AccountRow,
-    AccountSleep, AccountSleeps, AccountThread, AccountThreads, AccountWindow, Accounts,
+    Account, AccountCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
+    AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
+    AccountTree, AccountWindow, Accounts, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
     FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless,
-    ThreadOwner, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker, accounts, counted_events,
+    ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker, accounts,
+    code_hash, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;
@@ -49,10 +51,12 @@ pub use recording::difference::{
     Side, difference,
 };
 pub use recording::document::{
-    Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
+    Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow,
+    explain_schema,
 };
 pub use recording::footprint::Footprint;
 pub use recording::reader::{self, Stop, TraceError};
+pub use recording::program_tree::{BlockFunction, BlockNames, program_tree};
 pub use recording::tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };

@@ -1,0 +1,180 @@
+//! The functions of a program's own code: pages that the plugin saw are found in the packed files
+//! by what is in them.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use pathmeter_pack::Code;
+use pathmeter_trace::{BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, code_hash};
+use rustc_demangle::try_demangle;
+
+/// The code of the packed files, as far as a program executed it.
+pub(crate) struct ProgramCode {
+    pages: Vec<FoundPage>,
+    files: Vec<CodeFile>,
+    /// Files without names of functions that were asked for some.
+    stripped: RefCell<BTreeSet<String>>,
+}
+
+struct CodeFile {
+    /// Its name without folders.
+    name: String,
+    code: Code,
+}
+
+/// A page of the plugin's.
+struct FoundPage {
+    /// Where it was in memory.
+    address: u64,
+    /// Which file it is of, and where in that; `None` if it is in none.
+    file: Option<(usize, u64)>,
+}
+
+impl ProgramCode {
+    /// Finds `pages` in `files`, each with its name in the guest. A page that several files have is
+    /// that of the first.
+    pub(crate) fn find<'a>(
+        pages: &[CodePage],
+        files: impl Iterator<Item = (&'a str, &'a [u8])>,
+    ) -> Self {
+        let mut wanted: HashMap<u64, Option<(usize, u64)>> =
+            pages.iter().map(|page| (page.hash, None)).collect();
+        let mut found = Vec::new();
+        for (name, data) in files {
+            let Some(code) = Code::read(data) else { continue };
+            let before = found.len();
+            if note_pages(&code, data, before, &mut wanted) {
+                let name = name.rsplit('/').next().unwrap_or(name).to_owned();
+                found.push(CodeFile { name, code });
+            }
+        }
+        let page = |page: &CodePage| FoundPage {
+            address: page.address,
+            file: wanted.get(&page.hash).copied().flatten(),
+        };
+        let pages = pages.iter().map(page).collect();
+        Self { pages, files: found, stripped: RefCell::default() }
+    }
+
+    /// The function of a block; `None` without a symbol.
+    pub(crate) fn function(&self, block: u64) -> Option<BlockFunction> {
+        let (file, address) = self.place(block)?;
+        let function = file.code.function_at(address);
+        if function.is_none() && file.code.is_stripped() {
+            self.stripped.borrow_mut().insert(file.name.clone());
+        }
+        let function = function?;
+        Some(BlockFunction {
+            name: plain(&function.name),
+            module: Some(file.name.clone()),
+            offset: address - function.address,
+            address,
+        })
+    }
+
+    /// What a function without a symbol that begins with the block is called, and its file.
+    pub(crate) fn nameless(&self, block: u64) -> (String, Option<String>) {
+        if let Some((file, address)) = self.place(block) {
+            return (format!("{address:#x}"), Some(file.name.clone()));
+        }
+        let page = CodePlace::of(block).and_then(|at| Some((self.pages.get(at.page)?, at.offset)));
+        let name = page.map_or_else(
+            || "[code in no known place]".to_owned(),
+            |(page, offset)| format!("[code at {:#x}]", page.address.wrapping_add(offset)),
+        );
+        (name, None)
+    }
+
+    /// Files without names of functions in which code was executed.
+    pub(crate) fn stripped(&self) -> Vec<String> {
+        self.stripped.borrow().iter().cloned().collect()
+    }
+
+    /// The file that a block is in, and its address there.
+    fn place(&self, block: u64) -> Option<(&CodeFile, u64)> {
+        let CodePlace { page, offset } = CodePlace::of(block)?;
+        let (file, begin) = self.pages.get(page)?.file?;
+        let file = self.files.get(file)?;
+        Some((file, file.code.address_of(begin + offset)?))
+    }
+}
+
+/// Notes which of the wanted pages the file has, unless another one has them; whether there is one.
+fn note_pages(
+    code: &Code,
+    data: &[u8],
+    file: usize,
+    wanted: &mut HashMap<u64, Option<(usize, u64)>>,
+) -> bool {
+    let mut has_some = false;
+    let pages: BTreeMap<u64, &[u8]> = code
+        .segments
+        .iter()
+        .flat_map(|segment| {
+            let first = segment.offset / CODE_PAGE_BYTES as u64;
+            let end = (segment.offset + segment.length).div_ceil(CODE_PAGE_BYTES as u64);
+            first..end
+        })
+        .map_while(|page| {
+            let begin = usize::try_from(page).ok()?.checked_mul(CODE_PAGE_BYTES)?;
+            let rest = data.get(begin..)?;
+            Some((page, &rest[..rest.len().min(CODE_PAGE_BYTES)]))
+        })
+        .collect();
+    for (page, bytes) in pages {
+        if let Some(place @ None) = wanted.get_mut(&code_hash(bytes)) {
+            *place = Some((file, page * CODE_PAGE_BYTES as u64));
+            has_some = true;
+        }
+    }
+    has_some
+}
+
+/// A symbol as the source has it: Rust's without the hash.
+fn plain(symbol: &str) -> String {
+    try_demangle(symbol).map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own() -> Vec<u8> {
+        std::fs::read(std::env::current_exe().unwrap()).unwrap()
+    }
+
+    /// The page in which this test's `main` begins, and where in it.
+    fn main_page(own: &[u8]) -> (CodePage, u64) {
+        let offset = pathmeter_pack::file_offset(own, "main").unwrap();
+        let begin = usize::try_from(offset).unwrap() / CODE_PAGE_BYTES * CODE_PAGE_BYTES;
+        let hash = code_hash(&own[begin..begin + CODE_PAGE_BYTES]);
+        (CodePage { hash, address: 0x7f00_0000_0000 }, offset % CODE_PAGE_BYTES as u64)
+    }
+
+    #[test]
+    fn a_page_of_a_packed_file_has_its_functions() {
+        let own = own();
+        let (page, offset) = main_page(&own);
+        let unknown = CodePage { hash: 1, address: 0x5000 };
+        let files = [("bin/sh", &b"#!"[..]), ("bin/own", &own)];
+        let code = ProgramCode::find(&[unknown, page], files.into_iter());
+        let found = code.function(2 << 12 | (offset + 1)).unwrap();
+        assert_eq!((&*found.name, found.module.as_deref(), found.offset), ("main", Some("own"), 1));
+        assert_eq!(code.function(1 << 12), None);
+        assert_eq!(code.nameless(1 << 12 | 0x10), ("[code at 0x5010]".to_owned(), None));
+        let (name, module) = code.nameless(2 << 12 | offset);
+        assert_eq!((module.as_deref(), name.starts_with("0x")), (Some("own"), true));
+        // Numbers that no page has, and no place at all.
+        for block in [0, 1, 3 << 12, u64::MAX >> 1] {
+            assert_eq!(code.function(block), None);
+            assert_eq!(code.nameless(block).0, "[code in no known place]");
+        }
+        assert_eq!(code.stripped(), [""; 0]);
+    }
+
+    #[test]
+    fn names_of_rust_are_those_of_the_source() {
+        assert_eq!(plain("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
+        assert_eq!(plain("memcpy"), "memcpy");
+    }
+}
