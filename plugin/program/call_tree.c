@@ -53,6 +53,11 @@ bool read_wanted_row(FILE *file)
 	return true;
 }
 
+void want_callers(void)
+{
+	want(true);
+}
+
 bool read_wanted_region(FILE *file)
 {
 	want(true);
@@ -129,7 +134,7 @@ static void follow_to(struct task *task, uint64_t site)
 
 	/* Its slot is used anew. */
 	drop_calls(task, noted.slot + 1);
-	if (stack->count >= DEEPEST_CALL) {
+	if (stack->count - below_frame(task) >= DEEPEST_CALL) {
 		call_tree.deeper++;
 		return;
 	}
@@ -144,6 +149,7 @@ static void follow_back(struct task *task, uint64_t next)
 {
 	struct call_stack *stack = &task->calls;
 	uint32_t below = below_frame(task);
+	const struct call *top;
 
 	for (uint32_t i = stack->count; i > below; i--) {
 		if (stack->calls[i - 1].slot == noted.slot) {
@@ -152,14 +158,26 @@ static void follow_back(struct task *task, uint64_t next)
 		}
 	}
 	drop_calls(task, noted.slot);
-	/* Code of entries moves its return address to another stack. */
-	if (stack->count > below && stack->calls[stack->count - 1].back == next)
+	if (stack->count == below)
+		return;
+	/* Code of entries moves its return address. So does no other, where a return to this block
+	 * is that of a call on top of the last that is known. */
+	top = &stack->calls[stack->count - 1];
+	if (top->back == next && is_kernel(noted.slot) && stack->count - below < DEEPEST_CALL)
 		stack->count--;
+}
+
+/* Whether the calls that the task makes now lead to no node. */
+static bool is_above_tree(const struct task *task)
+{
+	return call_tree.wanted == TREE_OF_ROW && task->in_user && !task->depth;
 }
 
 void follow_call(struct task *task, uint64_t site, uint64_t next)
 {
-	if (noted.what == CALLED)
+	if (is_above_tree(task))
+		noted.what = NO_CALL;
+	else if (noted.what == CALLED)
 		follow_to(task, site);
 	else if (noted.what == RETURNED)
 		follow_back(task, next);
@@ -254,7 +272,15 @@ static uint32_t root_of(const struct task *task)
 	return node_like(&root);
 }
 
-uint32_t current_node(struct task *task, uint64_t block)
+void reach_block(struct task *task, uint64_t block)
+{
+	struct call_stack *stack = &task->calls;
+
+	if (stack->count > 0 && !stack->calls[stack->count - 1].target && !is_above_tree(task))
+		stack->calls[stack->count - 1].target = block;
+}
+
+uint32_t current_node(struct task *task)
 {
 	struct call *calls = task->calls.calls;
 	uint32_t count = task->calls.count, from = 0, at, node;
@@ -263,8 +289,6 @@ uint32_t current_node(struct task *task, uint64_t block)
 		return 0;
 	if (task->depth && call_tree.wanted == TREE_OF_ROW)
 		from = task->frames[task->depth - 1].calls_below;
-	if (count > from && !calls[count - 1].target)
-		calls[count - 1].target = block;
 	for (at = count; at > from && !calls[at - 1].node; at--)
 		;
 	node = at > from ? calls[at - 1].node : root_of(task);

@@ -42,7 +42,8 @@ struct call_tree {
 	enum tree_form wanted;
 	struct node *nodes;	/* number 0 is none */
 	uint32_t count;
-	uint64_t deeper;	/* calls on top of DEEPEST_CALL: they are counted in the last of these */
+	uint64_t deeper;	/* calls on top of DEEPEST_CALL others since the kernel was entered, or of
+				 * the task's own code: they are counted in the last of these */
 	uint64_t beyond;	/* calls that no node was left for */
 	char region[LONGEST_WANTED + 1];	/* whose tree is wanted; empty if none is */
 	uint32_t region_name;	/* its number, in this run */
@@ -52,6 +53,9 @@ extern HIDDEN struct call_tree call_tree;
 /* Reads a line of the table of places; false if it is none of these. */
 bool read_wanted_row(FILE *file);
 bool read_wanted_region(FILE *file);
+
+/* The calls that lead to a row are wanted as well. */
+void want_callers(void);
 
 /* Whether the tree of such a row, or of one of this kind, is wanted. */
 bool wants_row(enum row_kind kind, uint32_t id);
@@ -79,7 +83,10 @@ void renew_calls(struct task *task);
 
 void forget_calls(struct task *task);
 
-/* The node of what the task executes in the block. */
-uint32_t current_node(struct task *task, uint64_t block);
+/* The task executes something in the block: the last call led there, if it has led nowhere yet. */
+void reach_block(struct task *task, uint64_t block);
+
+/* The node of what the task executes. */
+uint32_t current_node(struct task *task);
 
 #endif

@@ -236,7 +236,7 @@ void give_cells(struct task *task, const struct cell_list *list)
 		struct cell cell = list->cells[i];
 
 		/* The task has made no call yet. */
-		cell.node = in_tree ? current_node(task, cell.block) : 0;
+		cell.node = in_tree ? current_node(task) : 0;
 		if (cell.node || cells.functions)
 			append_cell(&task->kernel_cells, &cell);
 	}
@@ -283,15 +283,17 @@ HOT void note_block(struct task *task, const struct reading *more)
 {
 	bool user = !task->depth && task->in_user;
 	struct cell cell = {
-		.block = user && !call_tree.wanted ? USER_CODE : cells.current,
+		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE : cells.current,
 		.times = user ? 0 : cells.entered,
 		.steps = more->user + more->kernel, .surplus = more->surplus,
 	};
 
 	if (!cells.wanted || !cell.steps)
 		return;
+	if (call_tree.wanted)
+		reach_block(task, cell.block);
 	if (call_tree.wanted && (may_be_in_tree(task, task->depth) || region_in_tree()))
-		cell.node = current_node(task, cell.block);
+		cell.node = current_node(task);
 	cells.node = cell.node;
 	for (unsigned int i = 0; i < cells.open_count; i++)
 		add_to_region(cells.open[i], user, cell);
@@ -313,7 +315,8 @@ void undo_block(struct task *task, const struct frame *top)
 {
 	bool user = task->depth == 1 && task->in_user;
 	struct cell cell = {
-		.block = user && !call_tree.wanted ? USER_CODE : top->block_below,
+		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE :
+			 top->block_below,
 		.node = top->node_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
 	};
 

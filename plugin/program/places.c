@@ -33,7 +33,8 @@ bool is_own_function(unsigned int kind)
 /* Whether a line is about the program, and not a place of the kernel. */
 static bool is_of_program(char kind)
 {
-	return kind == FUNCTION || kind == INSIDE || kind == TREE_ROW || kind == TREE_REGION;
+	return kind == FUNCTION || kind == INSIDE || kind == TREE_ROW || kind == TREE_REGION ||
+	       kind == TREE_CALLERS;
 }
 
 static bool read_of_program(FILE *file, char kind)
@@ -45,6 +46,9 @@ static bool read_of_program(FILE *file, char kind)
 		return read_inside(file);
 	case TREE_ROW:
 		return read_wanted_row(file);
+	case TREE_CALLERS:
+		want_callers();
+		return true;
 	default:
 		return read_wanted_region(file);
 	}

@@ -274,7 +274,7 @@ static void translate_instruction(struct qemu_plugin_insn *insn,
 		translate_kernel(insn, instruction, address);
 	else
 		translate_user(insn, instruction);
-	if (call_tree.wanted)
+	if (call_tree.wanted == TREE_OF_CALLERS || (call_tree.wanted && is_kernel(address)))
 		translate_tree(insn, instruction);
 }
 
@@ -303,7 +303,8 @@ static void translate_beginning(struct qemu_plugin_tb *tb, uint64_t start)
 	if (!is_kernel(start)) {
 		translate_requests(tb);
 		translate_function(tb, start);
-		place = call_tree.wanted ? code_place(qemu_plugin_tb_get_insn(tb, 0)) : 0;
+		place = call_tree.wanted == TREE_OF_CALLERS ?
+			code_place(qemu_plugin_tb_get_insn(tb, 0)) : 0;
 	}
 	if (cells.wanted && place)
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, (void *)place);

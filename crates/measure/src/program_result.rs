@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use pathmeter_model::{
-    Configuration, Ended, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
-    parse_measurement, process_results, program_rows,
+    Configuration, Ended, Execution, Measurement, Output, Program, ProgramRun, ResultSchema,
+    Written, parse_measurement, process_results, program_rows,
 };
 use pathmeter_trace::{
     Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,

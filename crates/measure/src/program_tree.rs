@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use pathmeter_model::{ProgramRun, RowKind, row_name};
 use pathmeter_trace::{
-    Account, AccountTree, Accounts, BlockFunction, BlockNames, Explain, KernelPlaces,
-    Owner, ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow,
-    TreeCell, UNNAMED, VECTOR, WindowTree, class_table, program_tree,
+    Account, AccountTree, Accounts, BlockFunction, BlockNames, Explain, KernelPlaces, Owner,
+    ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow, TreeCell,
+    UNNAMED, VECTOR, WindowTree, class_table, program_tree,
 };
 use pathmeter_vm::{Accounting, RanProgram};
 
@@ -38,6 +38,8 @@ pub struct AskedTree<'a> {
     pub row: &'a str,
     /// The program's functions that are regions.
     pub regions: &'a [ProgramFunction],
+    /// Whether the calls of the program that lead to the row are told as well.
+    pub callers: bool,
 }
 
 /// The tree of the row on the kernel in `image`, from the cache or counted now by the second
@@ -59,7 +61,7 @@ pub fn row_tree(
         let names = Names::new(session, image, Inlined::InCallers, progress)?;
         let wanted = Wanted::find(image, asked.row, &kernel.places)?;
         let mut places = kernel.places.table(asked.regions, &[]);
-        places.extend_from_slice(wanted.lines().as_bytes());
+        places.extend_from_slice(wanted.lines(asked.callers).as_bytes());
         let accounting = Accounting {
             places: &places,
             points: kernel.windows.table.as_bytes(),
@@ -75,7 +77,7 @@ pub fn row_tree(
     if image.debug_info(progress)?.is_some() {
         return make();
     }
-    let document = format!("tree {FORMAT} {} {:?}", asked.row, asked.regions);
+    let document = format!("tree {FORMAT} {} {} {:?}", asked.row, asked.callers, asked.regions);
     let key = guests.program_key(image, initramfs.as_bytes(), &document);
     let parse = |bytes: &[u8]| {
         let window: SubjectWindow = serde_json::from_slice(bytes).ok()?;
@@ -130,8 +132,8 @@ impl<'a> Wanted<'a> {
         Ok(Self { name, region: None, rows })
     }
 
-    fn lines(&self) -> String {
-        KernelPlaces::tree_lines(&self.rows, self.region)
+    fn lines(&self, callers: bool) -> String {
+        KernelPlaces::tree_lines(&self.rows, self.region, callers)
     }
 
     /// Whether a cell is of this row; no other region has any.
@@ -192,8 +194,8 @@ fn window(
     });
     let trees: Vec<TreeRun> = trees.collect();
     let pages = std::mem::take(&mut accounts.pages);
-    let Accounted { runs, .. } = accounted(ran.counts, &clocks, kernel, false)
-        .map_err(|what| unmeasured(image, what))?;
+    let Accounted { runs, .. } =
+        accounted(ran.counts, &clocks, kernel, false).map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let shown = shown(&totals).ok_or_else(|| none(image, wanted, &runs, &totals))?;
     let code = ProgramCode::find(&pages, asked.packed.files());
@@ -277,7 +279,8 @@ fn none(image: &Image, wanted: &Wanted<'_>, runs: &[ProgramRun], totals: &[u64])
         true => format!("{} is in the first run only, which is cold", wanted.name),
         false => format!("the program has no {}", wanted.name),
     };
-    let help = meant(wanted.name, &names)
+    let proposed = if first { String::new() } else { meant(wanted.name, &names) };
+    let help = proposed
         + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
     Failure::Program {
         subject: image.name().to_owned(),
@@ -322,7 +325,9 @@ impl BlockNames for TreeNames<'_> {
             number if number == u64::from(UNNAMED) => Owner::Beyond,
             number => Owner::Process(usize::try_from(number - 1).unwrap_or(usize::MAX)),
         };
-        self.processes.get(&owner).map_or_else(|| "[program]".to_owned(), |name| format!("[{name}]"))
+        self.processes
+            .get(&owner)
+            .map_or_else(|| "[program]".to_owned(), |name| format!("[{name}]"))
     }
 
     fn line(&self, module: Option<&str>, address: u64) -> Option<SourceLine> {

@@ -159,7 +159,8 @@ mod tests {
 
     #[test]
     fn one_name_stands_for_an_address() {
-        let function = |address, size, name: &str| CodeFunction { address, size, name: name.into() };
+        let function =
+            |address, size, name: &str| CodeFunction { address, size, name: name.into() };
         let two = vec![function(8, 4, "__read"), function(8, 4, "read"), function(8, 0, "re")];
         let code = Code { functions: ordered(two), ..Code::default() };
         assert_eq!(code.function_at(11), Some(&function(8, 4, "read")));

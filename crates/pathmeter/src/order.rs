@@ -111,9 +111,8 @@ impl<'a> Line<'a> {
     /// A row of a program is explained, and it comes first.
     fn kernel_as_row(&self) -> Option<(String, String)> {
         let mut words = self.placed();
-        let is_kernel = |word: &String| {
-            Path::new(word).exists() || lab_words(Path::new(word)).is_some()
-        };
+        let is_kernel =
+            |word: &String| Path::new(word).exists() || lab_words(Path::new(word)).is_some();
         self.program.first()?;
         let first = words.first().filter(|first| is_kernel(first))?;
         let message = format!("`{first}` is a kernel, where a row of the program is expected");

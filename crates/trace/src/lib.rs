@@ -29,8 +29,8 @@ pub use accounts::{
     AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
     AccountTree, AccountWindow, Accounts, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
     FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless,
-    ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker, accounts,
-    code_hash, counted_events,
+    ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker,
+    accounts, code_hash, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;
@@ -55,8 +55,8 @@ pub use recording::document::{
     explain_schema,
 };
 pub use recording::footprint::Footprint;
-pub use recording::reader::{self, Stop, TraceError};
 pub use recording::program_tree::{BlockFunction, BlockNames, program_tree};
+pub use recording::reader::{self, Stop, TraceError};
 pub use recording::tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };

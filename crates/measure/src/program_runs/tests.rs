@@ -44,7 +44,17 @@ fn account(rows: Vec<AccountRow>) -> Account {
     let (windows, processes) = (Vec::new(), AccountProcesses::default());
     let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
     Account {
- idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps, tree: None }
+        idled: 0,
+        rows,
+        regions,
+        misuses,
+        cells,
+        windows,
+        processes,
+        threads,
+        sleeps,
+        tree: None,
+    }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {

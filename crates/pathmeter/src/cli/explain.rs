@@ -20,6 +20,7 @@ Examples:
   pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
   pathmeter explain syscall.getppid bzImage --json | jq .base.window.census
   pathmeter explain openat bzImage -- ls -R /         a row of `pathmeter run`: its call tree
+  pathmeter explain openat bzImage --callers -- ls -R /       and who makes the calls
   pathmeter explain 'user code' bzImage --svg own.svg -- ./program
   pathmeter explain user.my-fstat old.deb new.deb -- ./program
                                                       a region, and which functions changed it";
@@ -64,6 +65,10 @@ pub(crate) struct ExplainedProgram {
     /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
+    /// Show also which calls of PROGRAM lead to the row; those of regions and of `user code` are
+    /// always shown
+    #[arg(long)]
+    pub(crate) callers: bool,
     /// The exit code that PROGRAM must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,

@@ -250,6 +250,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("vmlinux", Kernel),
                 ("new_vmlinux", Kernel),
                 ("window", Kernel),
+                ("callers", Program),
                 ("exit_code", Program),
                 ("region_function", Program),
                 ("svg", Nothing),

@@ -1,6 +1,10 @@
 //! What an explanation is about: path, subjects, windows, and the window in one line.
 
-use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
+use pathmeter_model::{clean, command_line};
+use pathmeter_trace::{
+    Counts, DEEPEST_CALL, Explain, Footprint, ProgramTree, RecordedWindows, SubjectWindow,
+    WindowTree,
+};
 
 use crate::comparison::MANY_VALUES;
 use crate::measured_with::of_two;
@@ -10,7 +14,8 @@ use crate::style::{QUIET, Style};
 /// Lines of a heading and what it stands for.
 pub(super) fn head(explain: &Explain, style: Style) -> String {
     let base = &explain.base;
-    let path = || ("path", base.path.clone());
+    let word = if base.program.is_some() { "row" } else { "path" };
+    let path = || (word, base.path.clone());
     let subject = || ("subject", base.name.clone());
     let two = |name: fn(&SubjectWindow) -> &str, new| {
         [("base", in_short(name(base), base)), ("new", in_short(name(new), new))]
@@ -35,6 +40,9 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
 }
 
 fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
+    if let Some(program) = &subject.program {
+        return of_program(subject, program);
+    }
     let windows = format!("{}; shown is the first of those alike", windows(&subject.windows));
     vec![
         ("recorded", windows),
@@ -46,8 +54,72 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     ]
 }
 
+fn of_program(subject: &SubjectWindow, program: &ProgramTree) -> Vec<(&'static str, String)> {
+    let counted = format!("{}; shown is run {}", runs(&subject.windows), program.run);
+    let facts = [
+        ("program", clean(&command_line(&program.command))),
+        ("counted", counted),
+        ("executes", format!("{} in {}", executes(subject), calls(subject, program))),
+    ];
+    facts.into_iter().chain(lacks(program).map(|lack| ("note", lack))).collect()
+}
+
+/// `20 calls, 1,363 each`.
+fn calls(subject: &SubjectWindow, program: &ProgramTree) -> String {
+    match program.calls {
+        0 => "no call".to_owned(),
+        1 => "1 call".to_owned(),
+        calls => format!(
+            "{} calls, {} each",
+            grouped(calls),
+            grouped((subject.window.total + calls / 2) / calls)
+        ),
+    }
+}
+
+/// `6 runs after the first, 4 of them alike`.
+fn runs(windows: &RecordedWindows) -> String {
+    match windows.recorded {
+        1 => "1 run".to_owned(),
+        runs => format!(
+            "{} runs after the first, {} with this number",
+            grouped(runs),
+            grouped(windows.alike)
+        ),
+    }
+}
+
+/// What the tree of a program does not have.
+fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
+    let deeper = (program.deeper > 0).then(|| {
+        format!(
+            "{} calls were made on top of {DEEPEST_CALL} others: what they execute is counted in \
+             the last of these",
+            grouped(program.deeper)
+        )
+    });
+    let beyond = (program.beyond > 0).then(|| {
+        "there are more places in the tree than there is room for: the others are one".to_owned()
+    });
+    let stripped = (!program.stripped.is_empty()).then(|| {
+        format!(
+            "{}: without a symbol table, so functions are named by their addresses",
+            clean(&program.stripped.join(", "))
+        )
+    });
+    [deeper, beyond, stripped].into_iter().flatten()
+}
+
 fn in_short(name: &str, subject: &SubjectWindow) -> String {
-    format!("{name}: {}; {}", executes(subject), windows(&subject.windows))
+    let Some(program) = &subject.program else {
+        return format!("{name}: {}; {}", executes(subject), windows(&subject.windows));
+    };
+    let all = [
+        format!("{} in {}", executes(subject), calls(subject, program)),
+        format!("{}, shown is run {}", runs(&subject.windows), program.run),
+    ];
+    let all: Vec<String> = all.into_iter().chain(lacks(program)).collect();
+    format!("{name}: {}", all.join("; "))
 }
 
 /// `31 windows, 29 alike, 2 interrupted`.

@@ -154,8 +154,9 @@ impl KernelPlaces {
         table.into_bytes()
     }
 
-    /// The lines of that table by which the tree of these rows, or of a region, is asked for.
-    pub fn tree_lines(rows: &[(RowKind, u32)], region: Option<&str>) -> String {
+    /// The lines of that table by which the tree of these rows, or of a region, is asked for: with
+    /// the calls that lead to the rows, or from there on.
+    pub fn tree_lines(rows: &[(RowKind, u32)], region: Option<&str>, callers: bool) -> String {
         let mut lines = String::new();
         for (kind, id) in rows {
             let number = KINDS.iter().position(|known| known == kind).unwrap_or(0);
@@ -163,6 +164,9 @@ impl KernelPlaces {
         }
         if let Some(region) = region {
             let _ = writeln!(lines, "h {region}");
+        }
+        if callers {
+            lines.push_str("q\n");
         }
         lines
     }

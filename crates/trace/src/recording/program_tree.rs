@@ -13,7 +13,9 @@ use crate::{
     recording::{
         footprint::Footprint,
         listing::is_kernel,
-        tree::{Census, Counts, EventCounts, Function, Node, NodeKind, SourceLine, WindowTree, events},
+        tree::{
+            Census, Counts, EventCounts, Function, Node, NodeKind, SourceLine, WindowTree, events,
+        },
     },
 };
 
@@ -157,7 +159,9 @@ impl<'a> Builder<'a> {
     fn called(&mut self, node: &AccountNode, kind: NodeKind) -> Home {
         let above = node.parent.and_then(|parent| self.homes[parent as usize]);
         let above = above.unwrap_or_default();
-        let caller = self.place(above, node.site);
+        // A row begins where the kernel is entered, whoever entered it.
+        let begins = above.at.is_none() && matches!(node.kind, AccountNodeKind::Entry(_));
+        let caller = if begins { None } else { self.place(above, node.site) };
         let entered = self.function_at(node.target);
         let from = self.function_at(node.site).map(|(function, _)| function);
         if let (NodeKind::Call, Some((function, false))) = (kind, entered)
@@ -263,7 +267,9 @@ impl<'a> Builder<'a> {
         let Some(home) = self.homes[cell.node as usize] else { return };
         let place = self.place(home, cell.block);
         // Above all nodes nothing is executed: a block there has a function, or an address.
-        let Some(draft) = place.and_then(|place| self.drafts.get_mut(place as usize)) else { return };
+        let Some(draft) = place.and_then(|place| self.drafts.get_mut(place as usize)) else {
+            return;
+        };
         add(&mut draft.counts, cell);
         if self.rest.is_some() && self.rest == home.at {
             self.unattributed = self.unattributed.saturating_add(cell.instructions);
@@ -332,7 +338,8 @@ fn preorder(drafts: &[Draft]) -> Vec<Node> {
     }
     let mut nodes: Vec<Node> = Vec::with_capacity(drafts.len());
     let roots = children.remove(&None).unwrap_or_default();
-    let mut pending: Vec<(u32, Option<u32>)> = roots.into_iter().rev().map(|at| (at, None)).collect();
+    let mut pending: Vec<(u32, Option<u32>)> =
+        roots.into_iter().rev().map(|at| (at, None)).collect();
     while let Some((at, parent)) = pending.pop() {
         let draft = &drafts[at as usize];
         let number = u32::try_from(nodes.len()).ok();

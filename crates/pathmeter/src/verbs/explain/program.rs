@@ -21,14 +21,13 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let of = &args.program;
     let (packed, memory) = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
     let regions = packed.regions(&of.region_function)?;
-    let asked = AskedTree { packed: &packed, row: &args.path, regions: &regions };
+    let (row, callers) = (&*args.path, of.callers);
+    let asked = AskedTree { packed: &packed, row, regions: &regions, callers };
     let (session, images) = super::prepared(args)?;
     let images = args.debug.of(images, args.new.is_none());
     let guests = session.with_memory(memory);
     let board = Board::new(screen);
-    let line = |role: &str, image: &Image| {
-        board.line(format!("{role}{}", image.subject().name))
-    };
+    let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
     let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
     let Some([base, new]) = images.first_chunk() else {
         let image = &images[0];

@@ -166,7 +166,17 @@ mod tests {
             let (windows, processes) = (Vec::new(), AccountProcesses::default());
             let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
             Account {
- idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps, tree: None }
+                idled: 0,
+                rows,
+                regions,
+                misuses,
+                cells,
+                windows,
+                processes,
+                threads,
+                sleeps,
+                tree: None,
+            }
         });
         RanProgram {
             proofs: vec![],
