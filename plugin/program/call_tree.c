@@ -223,7 +223,8 @@ static uint32_t node_at[NODE_PLACES];	/* numbers, in open addressing */
 void open_call_tree(uint32_t region_name)
 {
 	memset(node_at, 0, sizeof(node_at));
-	call_tree.count = 0;
+	call_tree.count = call_tree.rest = 0;
+	call_tree.full = false;
 	call_tree.deeper = call_tree.beyond = 0;
 	call_tree.region_name = region_name;
 	noted.what = NO_CALL;
@@ -239,8 +240,16 @@ static bool is_alike(const struct node *node, const struct node *other)
 	       node->site == other->site && node->target == other->target;
 }
 
-/* The number of the node like this, which is made if there is none; the last one of all is for what
- * there is no room for. */
+uint32_t rest_node(void)
+{
+	if (!call_tree.rest) {
+		call_tree.rest = ++call_tree.count;
+		call_tree.nodes[call_tree.rest] = (struct node){ .kind = REST_NODE };
+	}
+	return call_tree.rest;
+}
+
+/* The number of the node like this, which is made if there is none and there is room. */
 static uint32_t node_like(const struct node *like)
 {
 	uint64_t key = (like->parent * 31ull + like->kind) * 0x9e3779b97f4a7c15u;
@@ -251,11 +260,9 @@ static uint32_t node_like(const struct node *like)
 	for (at = (key >> 32) % NODE_PLACES; node_at[at]; at = (at + 1) % NODE_PLACES)
 		if (is_alike(&call_tree.nodes[node_at[at]], like))
 			return node_at[at];
-	if (call_tree.count >= MOST_NODES - 1) {
+	if (call_tree.full || call_tree.count >= MOST_NODES - 1) {
 		call_tree.beyond++;
-		call_tree.count = MOST_NODES;
-		call_tree.nodes[MOST_NODES] = (struct node){ .kind = REST_NODE };
-		return MOST_NODES;
+		return rest_node();
 	}
 	node_at[at] = ++call_tree.count;
 	call_tree.nodes[call_tree.count] = *like;
@@ -301,7 +308,7 @@ uint32_t current_node(struct task *task)
 		/* An interrupt came before its first instruction. */
 		if (!calls[at].target)
 			continue;
-		if (node != MOST_NODES)
+		if (node != call_tree.rest)
 			node = node_like(&like);
 		calls[at].node = node;
 	}

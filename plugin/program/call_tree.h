@@ -19,7 +19,7 @@
 #include "common/linkage.h"
 #include "program/task.h"
 
-enum { MOST_NODES = 1 << 16, DEEPEST_CALL = 512, MOST_WANTED = 64, LONGEST_WANTED = 127 };
+enum { MOST_NODES = 1 << 18, DEEPEST_CALL = 512, MOST_WANTED = 64, LONGEST_WANTED = 127 };
 
 /* How control came to a node; of what the kernel was entered for, the row's kind more. */
 enum node_kind {
@@ -41,7 +41,8 @@ struct node {
 struct call_tree {
 	enum tree_form wanted;
 	struct node *nodes;	/* number 0 is none */
-	uint32_t count;
+	uint32_t count, rest;	/* the latter: that of REST_NODE; 0 until there is one */
+	bool full;		/* there is room for no more nodes, since there is none for cells */
 	uint64_t deeper;	/* calls on top of DEEPEST_CALL others since the kernel was entered, or of
 				 * the task's own code: they are counted in the last of these */
 	uint64_t beyond;	/* calls that no node was left for */
@@ -85,6 +86,9 @@ void forget_calls(struct task *task);
 
 /* The task executes something in the block: the last call led there, if it has led nowhere yet. */
 void reach_block(struct task *task, uint64_t block);
+
+/* The node of what there is no room for. */
+uint32_t rest_node(void);
 
 /* The node of what the task executes. */
 uint32_t current_node(struct task *task);

@@ -53,9 +53,13 @@ static void merge(struct cell *to, const struct cell *more)
 	to->surplus += more->surplus;
 }
 
+/* Of the cells that there may be: from so many on a tree gets no more nodes, and then no more cells
+ * but those of what there is no room for. */
+enum { FULL_FOR_NODES = MOST_CELLS / 8 * 3, FULL_FOR_TREE = MOST_CELLS / 16 * 7 };
+
 void add_cell(const struct cell *more)
 {
-	struct cell *cell;
+	struct cell *cell, without_room;
 
 	if (!more->node && !cells.functions)
 		return;
@@ -64,9 +68,15 @@ void add_cell(const struct cell *more)
 		return;
 	}
 	cell = &cells.cells[place_of_cell(more)];
+	if (!cell->block && more->node && cells.used >= FULL_FOR_TREE) {
+		without_room = *more;
+		without_room.node = rest_node();
+		more = &without_room;
+		cell = &cells.cells[place_of_cell(more)];
+	}
 	if (!cell->block) {
 		*cell = *more;
-		cells.used++;
+		call_tree.full = ++cells.used >= FULL_FOR_NODES;
 		return;
 	}
 	merge(cell, more);

@@ -3,7 +3,9 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use pathmeter_pack::Code;
 use pathmeter_trace::{BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, code_hash};
 use rustc_demangle::try_demangle;
@@ -12,8 +14,8 @@ use rustc_demangle::try_demangle;
 pub(crate) struct ProgramCode {
     pages: Vec<FoundPage>,
     files: Vec<CodeFile>,
-    /// Files without names of functions that were asked for some.
-    stripped: RefCell<BTreeSet<String>>,
+    /// Files of which blocks without a symbol were asked for.
+    without_symbols: RefCell<BTreeSet<String>>,
 }
 
 struct CodeFile {
@@ -44,6 +46,7 @@ impl ProgramCode {
             let Some(code) = Code::read(data) else { continue };
             let before = found.len();
             if note_pages(&code, data, before, &mut wanted) {
+                let code = with_debug_file(code);
                 let name = name.rsplit('/').next().unwrap_or(name).to_owned();
                 found.push(CodeFile { name, code });
             }
@@ -53,15 +56,15 @@ impl ProgramCode {
             file: wanted.get(&page.hash).copied().flatten(),
         };
         let pages = pages.iter().map(page).collect();
-        Self { pages, files: found, stripped: RefCell::default() }
+        Self { pages, files: found, without_symbols: RefCell::default() }
     }
 
     /// The function of a block; `None` without a symbol.
     pub(crate) fn function(&self, block: u64) -> Option<BlockFunction> {
         let (file, address) = self.place(block)?;
         let function = file.code.function_at(address);
-        if function.is_none() && file.code.is_stripped() {
-            self.stripped.borrow_mut().insert(file.name.clone());
+        if function.is_none() {
+            self.without_symbols.borrow_mut().insert(file.name.clone());
         }
         let function = function?;
         Some(BlockFunction {
@@ -85,9 +88,9 @@ impl ProgramCode {
         (name, None)
     }
 
-    /// Files without names of functions in which code was executed.
-    pub(crate) fn stripped(&self) -> Vec<String> {
-        self.stripped.borrow().iter().cloned().collect()
+    /// Files of which code without a symbol was asked for so far.
+    pub(crate) fn without_symbols(&self) -> Vec<String> {
+        self.without_symbols.borrow().iter().cloned().collect()
     }
 
     /// The file that a block is in, and its address there.
@@ -96,6 +99,35 @@ impl ProgramCode {
         let (file, begin) = self.pages.get(page)?.file?;
         let file = self.files.get(file)?;
         Some((file, file.code.address_of(begin + offset)?))
+    }
+}
+
+/// Where distributions keep the symbols of stripped files, by build id (gdb's manual, "Separate
+/// Debug Files").
+const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+/// Largest such file that is read.
+const MOST_DEBUG_BYTES: u64 = 2 << 30;
+
+/// Where the debug file of this build id is, if this machine has it.
+fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
+    let (first, rest) = build_id.split_first()?;
+    let name = format!("{first:02x}/{}.debug", HEXLOWER.encode(rest));
+    let file = Path::new(DEBUG_FILES).join(name);
+    let about = file.metadata().ok()?;
+    (about.is_file() && about.len() <= MOST_DEBUG_BYTES).then_some(file)
+}
+
+/// The debug files that this machine has of these files: names depend on them.
+pub(crate) fn debug_files<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<PathBuf> {
+    files.filter_map(|(_, data)| debug_file(&Code::build_id(data))).collect()
+}
+
+/// The code with the names that its debug file has, if there is one of the same build.
+fn with_debug_file(code: Code) -> Code {
+    let read = debug_file(&code.build_id).and_then(|file| std::fs::read(file).ok());
+    match read.and_then(|data| Code::read(&data)) {
+        Some(debug) if debug.build_id == code.build_id => code.with_functions_of(&debug),
+        _ => code,
     }
 }
 
@@ -169,7 +201,7 @@ mod tests {
             assert_eq!(code.function(block), None);
             assert_eq!(code.nameless(block).0, "[code in no known place]");
         }
-        assert_eq!(code.stripped(), [""; 0]);
+        assert_eq!(code.without_symbols(), [""; 0]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::meant::meant;
 use crate::packed_program::PackedProgram;
-use crate::program_code::ProgramCode;
+use crate::program_code::{ProgramCode, debug_files};
 use crate::program_failure::unmeasured;
 use crate::program_processes::process_names;
 use crate::program_result::{ended_well, kernel_names};
@@ -77,7 +77,9 @@ pub fn row_tree(
     if image.debug_info(progress)?.is_some() {
         return make();
     }
-    let document = format!("tree {FORMAT} {} {} {:?}", asked.row, asked.callers, asked.regions);
+    let debug = debug_files(asked.packed.files());
+    let document =
+        format!("tree {FORMAT} {} {} {:?} {debug:?}", asked.row, asked.callers, asked.regions);
     let key = guests.program_key(image, initramfs.as_bytes(), &document);
     let parse = |bytes: &[u8]| {
         let window: SubjectWindow = serde_json::from_slice(bytes).ok()?;
@@ -210,7 +212,7 @@ fn window(
         calls,
         deeper: of_tree.deeper,
         beyond: of_tree.beyond,
-        stripped: code.stripped(),
+        without_symbols: code.without_symbols(),
     };
     subject(session, image, (wanted.name, program), (tree, &totals))
 }
@@ -280,8 +282,7 @@ fn none(image: &Image, wanted: &Wanted<'_>, runs: &[ProgramRun], totals: &[u64])
         false => format!("the program has no {}", wanted.name),
     };
     let proposed = if first { String::new() } else { meant(wanted.name, &names) };
-    let help = proposed
-        + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
+    let help = proposed + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
     Failure::Program {
         subject: image.name().to_owned(),
         what,

@@ -59,6 +59,12 @@ impl Code {
         Some(Self { segments, functions: functions(&file), build_id })
     }
 
+    /// The build id of a file; empty if it has none, or is no ELF file.
+    pub fn build_id(elf: &[u8]) -> Vec<u8> {
+        let file = object::File::parse(elf).ok();
+        file.and_then(|file| Some(file.build_id().ok()??.to_vec())).unwrap_or_default()
+    }
+
     /// The address of what is at this place in the file, if it is code.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let within = |segment: &&CodeSegment| {

@@ -2,8 +2,8 @@
 
 use pathmeter_model::{clean, command_line};
 use pathmeter_trace::{
-    Counts, DEEPEST_CALL, Explain, Footprint, ProgramTree, RecordedWindows, SubjectWindow,
-    WindowTree,
+    Counts, DEEPEST_CALL, Explain, Footprint, MAX_NODES, ProgramTree, RecordedWindows,
+    SubjectWindow, WindowTree,
 };
 
 use crate::comparison::MANY_VALUES;
@@ -55,36 +55,38 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
 }
 
 fn of_program(subject: &SubjectWindow, program: &ProgramTree) -> Vec<(&'static str, String)> {
-    let counted = format!("{}; shown is run {}", runs(&subject.windows), program.run);
+    let counted = runs(subject, program);
     let facts = [
         ("program", clean(&command_line(&program.command))),
         ("counted", counted),
-        ("executes", format!("{} in {}", executes(subject), calls(subject, program))),
+        ("executes", executes(subject) + &calls(subject, program)),
     ];
     facts.into_iter().chain(lacks(program).map(|lack| ("note", lack))).collect()
 }
 
-/// `20 calls, 1,363 each`.
+/// ` in 20 calls, 1,363 each`; nothing of what is not called.
 fn calls(subject: &SubjectWindow, program: &ProgramTree) -> String {
     match program.calls {
-        0 => "no call".to_owned(),
-        1 => "1 call".to_owned(),
+        0 => String::new(),
+        1 => " in 1 call".to_owned(),
         calls => format!(
-            "{} calls, {} each",
+            " in {} calls, {} each",
             grouped(calls),
             grouped((subject.window.total + calls / 2) / calls)
         ),
     }
 }
 
-/// `6 runs after the first, 4 of them alike`.
-fn runs(windows: &RecordedWindows) -> String {
-    match windows.recorded {
-        1 => "1 run".to_owned(),
-        runs => format!(
-            "{} runs after the first, {} with this number",
+/// `6 runs after the first, 4 with this number; shown is run 3`.
+fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
+    let RecordedWindows { recorded, alike, .. } = subject.windows;
+    match (recorded, program.run) {
+        (1, 1) => "1 run, which is cold".to_owned(),
+        (1, _) => "1 run after the first".to_owned(),
+        (runs, shown) => format!(
+            "{} runs after the first, {} with this number; shown is run {shown}",
             grouped(runs),
-            grouped(windows.alike)
+            grouped(alike)
         ),
     }
 }
@@ -99,25 +101,25 @@ fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
         )
     });
     let beyond = (program.beyond > 0).then(|| {
-        "there are more places in the tree than there is room for: the others are one".to_owned()
-    });
-    let stripped = (!program.stripped.is_empty()).then(|| {
         format!(
-            "{}: without a symbol table, so functions are named by their addresses",
-            clean(&program.stripped.join(", "))
+            "the tree has more than {} places: what the others execute is in one of its own",
+            grouped(MAX_NODES as u64 - 1)
         )
     });
-    [deeper, beyond, stripped].into_iter().flatten()
+    let nameless = (!program.without_symbols.is_empty()).then(|| {
+        format!(
+            "some functions have no symbol, and are named by their addresses: in {}",
+            clean(&program.without_symbols.join(", "))
+        )
+    });
+    [deeper, beyond, nameless].into_iter().flatten()
 }
 
 fn in_short(name: &str, subject: &SubjectWindow) -> String {
     let Some(program) = &subject.program else {
         return format!("{name}: {}; {}", executes(subject), windows(&subject.windows));
     };
-    let all = [
-        format!("{} in {}", executes(subject), calls(subject, program)),
-        format!("{}, shown is run {}", runs(&subject.windows), program.run),
-    ];
+    let all = [executes(subject) + &calls(subject, program), runs(subject, program)];
     let all: Vec<String> = all.into_iter().chain(lacks(program)).collect();
     format!("{name}: {}", all.join("; "))
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use super::{KINDS, Reader, RowKind};
 
 /// Most nodes of a run; `plugin/program/call_tree.h` has as many.
-pub(super) const MAX_NODES: usize = 1 << 16;
+pub const MAX_NODES: usize = 1 << 18;
 /// Most cells of a run; `plugin/program/cells.h` has half as many.
 pub(super) const MAX_TREE_CELLS: usize = 1 << 21;
 /// Most pages of code of a stream; `plugin/program/code_pages.h` has as many.
@@ -210,3 +210,6 @@ fn node_kind(kind: u64, target: u64) -> Option<AccountNodeKind> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

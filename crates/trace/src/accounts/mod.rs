@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub use call_tree::{
     AccountNode, AccountNodeKind, AccountTree, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
-    TreeCell, TreeForm, code_hash,
+    MAX_NODES, TreeCell, TreeForm, code_hash,
 };
 pub(crate) use kind::KINDS;
 pub use kind::RowKind;

@@ -83,10 +83,10 @@ pub struct ProgramTree {
     /// How often in that run there was no room for a call: what it executed is below a node of its
     /// own, and in `unattributed`.
     pub beyond: u64,
-    /// Files without names of functions of their own, in which code was executed: functions are
-    /// named by their addresses.
+    /// Files of which code without a symbol was executed: functions there are named by their
+    /// addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stripped: Vec<String>,
+    pub without_symbols: Vec<String>,
 }
 
 /// How many windows a recording has, and what became of them.

@@ -19,8 +19,8 @@ use crate::{
     },
 };
 
-/// What stands for all calls beyond the plugin's room.
-const REST: &str = "[calls beyond 65,535]";
+/// What stands for all calls that the plugin had no room for.
+const REST: &str = "[calls without room]";
 /// What [`BlockNames`] call an entry of a procedure linkage table.
 const LINKAGE: &str = "[plt]";
 
@@ -350,3 +350,6 @@ fn preorder(drafts: &[Draft]) -> Vec<Node> {
     }
     nodes
 }
+
+#[cfg(test)]
+mod tests;
