@@ -86,7 +86,8 @@ void forget_cells(void)
 {
 	memset(cells.cells, 0, cells.room * sizeof(*cells.cells));
 	cells.used = 0;
-	cells.current = cells.previous = cells.entered = cells.node = 0;
+	cells.current = cells.previous = cells.place = 0;
+	cells.entered = cells.node = 0;
 	cells.open_count = 0;
 	cells.fresh = false;
 	cells.since_switch.count = 0;
@@ -301,7 +302,7 @@ HOT void note_block(struct task *task, const struct reading *more)
 	if (!cells.wanted || !cell.steps)
 		return;
 	if (call_tree.wanted)
-		reach_block(task, cell.block);
+		reach_block(task, cells.place);
 	if (call_tree.wanted && (may_be_in_tree(task, task->depth) || region_in_tree()))
 		cell.node = current_node(task);
 	cells.node = cell.node;

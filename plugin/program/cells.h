@@ -23,7 +23,8 @@ struct cells {
 	bool wanted;		/* those are, or the tree of some */
 	struct cell *cells;	/* open addressing, at most half full */
 	size_t room, used;
-	uint64_t current, previous;	/* blocks' addresses; of programs' code, code_pages.h has them */
+	uint64_t current, previous;	/* blocks' addresses; for a tree, of function_of() them */
+	uint64_t place;		/* of the current block; for a tree only */
 	uint32_t node;		/* in which something was counted last */
 	uint64_t entered;	/* 1 until something of the current one is counted */
 	uint32_t open[MOST_OPEN];	/* names of the regions that are open, in any task */

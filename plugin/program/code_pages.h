@@ -12,8 +12,21 @@
 
 enum { MOST_PAGES = 1 << 14, PAGE_BITS = 12 };
 
-/* Where the program's instruction is: the number of its page, from 1, and the place in that. A cell's
- * USER_CODE if it is not known. A new page is written to the stream. */
-uint64_t code_place(const struct qemu_plugin_insn *insn);
+/* Where an instruction is, and in which function: for place_of() and function_of(). A new page of a
+ * program's is written to the stream. */
+uint64_t code_block(const struct qemu_plugin_insn *insn);
+
+/* Where the block is: an address of the kernel's, or the number of a program's page, from 1, and the
+ * place in that. A cell's USER_CODE if it is not known. */
+static inline uint64_t place_of(uint64_t block)
+{
+	return (uint64_t)((int64_t)(block << 16) >> 16);
+}
+
+/* A place in the same function: the same for all blocks in it that are in one page. */
+static inline uint64_t function_of(uint64_t block)
+{
+	return place_of(block) - (block >> 48);
+}
 
 #endif

@@ -14,6 +14,7 @@
 #include "program/account.h"
 #include "program/call_tree.h"
 #include "program/cells.h"
+#include "program/code_pages.h"
 #include "program/idling.h"
 #include "program/lines.h"
 #include "program/places.h"
@@ -228,7 +229,7 @@ void on_new_program(unsigned int vcpu, void *data)
 	renew_calls(account.current);
 }
 
-void on_block(unsigned int vcpu, void *data)
+void on_kernel_block(unsigned int vcpu, void *data)
 {
 	const struct reading now = reading(0);
 
@@ -236,9 +237,21 @@ void on_block(unsigned int vcpu, void *data)
 	if (!account.open)
 		return;
 	settle(&now);
-	if (call_tree.wanted)
-		follow_call(account.current, cells.current, (uintptr_t)data);
 	enter_block((uintptr_t)data);
+}
+
+void on_tree_block(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	const uint64_t place = place_of((uintptr_t)data);
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	settle(&now);
+	follow_call(account.current, cells.current, place);
+	enter_block(function_of((uintptr_t)data));
+	cells.place = place;
 }
 
 void on_tree_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data)

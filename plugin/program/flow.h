@@ -63,9 +63,11 @@ void on_wake_store(unsigned int vcpu, uint32_t info, uint64_t address, void *dat
 
 void on_new_program(unsigned int vcpu, void *data);
 
-/* A block begins at the place `data`: an address of the kernel's code, or, of programs' code, what
- * code_place() tells. */
-void on_block(unsigned int vcpu, void *data);
+/* A block of the kernel's code begins at the address `data`. */
+void on_kernel_block(unsigned int vcpu, void *data);
+
+/* The same of all code that is in a tree: `data` is made by code_block(). */
+void on_tree_block(unsigned int vcpu, void *data);
 
 /* Of each access of a call, which stores its return address: that leads to the block `data`. */
 void on_tree_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "program/call_tree.h"
+#include "program/code_starts.h"
 #include "program/functions.h"
 #include "program/windows.h"
 
@@ -30,15 +31,10 @@ bool is_own_function(unsigned int kind)
 	return kind <= ROW_KIND && own_functions[kind];
 }
 
-/* Whether a line is about the program, and not a place of the kernel. */
-static bool is_of_program(char kind)
+/* Reads a line of another form; `known` tells whether it is one. */
+static bool read_other(FILE *file, char kind, bool *known)
 {
-	return kind == FUNCTION || kind == INSIDE || kind == TREE_ROW || kind == TREE_REGION ||
-	       kind == TREE_CALLERS;
-}
-
-static bool read_of_program(FILE *file, char kind)
-{
+	*known = true;
 	switch (kind) {
 	case FUNCTION:
 		return read_function(file);
@@ -46,11 +42,18 @@ static bool read_of_program(FILE *file, char kind)
 		return read_inside(file);
 	case TREE_ROW:
 		return read_wanted_row(file);
+	case TREE_REGION:
+		return read_wanted_region(file);
 	case TREE_CALLERS:
 		want_callers();
 		return true;
+	case KERNEL_START:
+		return read_kernel_start(file);
+	case PAGE_STARTS:
+		return read_page_starts(file);
 	default:
-		return read_wanted_region(file);
+		*known = false;
+		return true;
 	}
 }
 
@@ -60,15 +63,14 @@ bool read_places(int fd)
 	unsigned long long first, end;
 	struct place place;
 	char kind;
-	bool good = true;
+	bool good = true, known;
 
 	if (!file)
 		return false;
 	while (good && fscanf(file, " %c", &kind) == 1) {
-		if (is_of_program(kind)) {
-			good = read_of_program(file, kind);
+		good = read_other(file, kind, &known);
+		if (known)
 			continue;
-		}
 		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)
 			good = false;
 		place.kind = kind;

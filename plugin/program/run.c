@@ -160,7 +160,10 @@ static void write_cells(void)
 
 		if (!cell->block || !cell->steps)
 			continue;
-		put_record(cell->node ? TREE_CELL : (enum record_tag)CELL, numbers, cell->node ? 7 : 6);
+		if (cell->node)
+			put_record(TREE_CELL, numbers, 7);
+		else
+			put_record((enum record_tag)CELL, numbers, 6);
 	}
 }
 

@@ -238,7 +238,7 @@ static void translate_user(struct qemu_plugin_insn *insn, const struct instructi
 		on_execution(insn, on_refused, NULL);
 }
 
-/* The block that control returns to after a call; of programs' code 0 if that is in another page. */
+/* Where control returns to after a call; of programs' code 0 if that is in another page. */
 static uint64_t place_after(const struct qemu_plugin_insn *insn,
 			    const struct instruction *instruction)
 {
@@ -247,8 +247,14 @@ static uint64_t place_after(const struct qemu_plugin_insn *insn,
 
 	if (is_kernel(address))
 		return end;
-	place = code_place(insn);
+	place = place_of(code_block(insn));
 	return place == USER_CODE || address >> 12 != end >> 12 ? 0 : place + instruction->length;
+}
+
+/* Whether the calls of code at this address are in the tree. */
+static bool is_in_tree(uint64_t address)
+{
+	return call_tree.wanted == TREE_OF_CALLERS || (call_tree.wanted && is_kernel(address));
 }
 
 /* Has calls and returns be seen, for the tree. */
@@ -274,7 +280,7 @@ static void translate_instruction(struct qemu_plugin_insn *insn,
 		translate_kernel(insn, instruction, address);
 	else
 		translate_user(insn, instruction);
-	if (call_tree.wanted == TREE_OF_CALLERS || (call_tree.wanted && is_kernel(address)))
+	if (is_in_tree(address))
 		translate_tree(insn, instruction);
 }
 
@@ -298,16 +304,18 @@ static void translate_event(struct qemu_plugin_insn *insn, const struct instruct
 /* What is done where a block begins at `start`. */
 static void translate_beginning(struct qemu_plugin_tb *tb, uint64_t start)
 {
-	uint64_t place = start;
+	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
 
 	if (!is_kernel(start)) {
 		translate_requests(tb);
 		translate_function(tb, start);
-		place = call_tree.wanted == TREE_OF_CALLERS ?
-			code_place(qemu_plugin_tb_get_insn(tb, 0)) : 0;
 	}
-	if (cells.wanted && place)
-		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, CB_NO_REGS, (void *)place);
+	if (is_in_tree(start))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_tree_block, CB_NO_REGS,
+						     (void *)code_block(first));
+	else if (cells.wanted && is_kernel(start))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
+						     (void *)start);
 }
 
 /*

@@ -1,7 +1,7 @@
 /*
- * A program whose calls are known, for call trees: a recursion of known depth, deeper ones than a
- * tree has room for, a system call made in two functions, a page fault, a signal handler, calls that
- * are never returned from, and a pipe between two processes.
+ * A program whose calls are known, for call trees: a recursion of known depth, and one that is
+ * deeper than a tree has room for; a system call made in two functions; page faults; the handler of
+ * a signal; calls that are never returned from; and a pipe between two processes.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -117,7 +117,8 @@ int main(void)
 		ask_here(fd);
 		ask_there(fd);
 	}
-	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	if (pages == MAP_FAILED)
 		return 6;
 	for (int i = 0; i < PAGES; i++)

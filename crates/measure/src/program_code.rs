@@ -2,7 +2,7 @@
 //! by what is in them.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
@@ -10,10 +10,50 @@ use pathmeter_pack::Code;
 use pathmeter_trace::{BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, code_hash};
 use rustc_demangle::try_demangle;
 
-/// The code of the packed files, as far as a program executed it.
-pub(crate) struct ProgramCode {
-    pages: Vec<FoundPage>,
+/// The code of all packed files.
+pub(crate) struct PackedCode {
     files: Vec<CodeFile>,
+    /// By what is in a page of code: which file it is of, and where in that. A page that several
+    /// files have is that of the first.
+    pages: BTreeMap<u64, (usize, u64)>,
+}
+
+impl PackedCode {
+    /// Reads the files, each with its name in the guest.
+    pub(crate) fn read<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
+        let mut code = Self { files: Vec::new(), pages: BTreeMap::new() };
+        for (name, data) in files {
+            let Some(read) = Code::read(data) else { continue };
+            for (offset, hash) in pages(&read, data) {
+                code.pages.entry(hash).or_insert((code.files.len(), offset));
+            }
+            let name = name.rsplit('/').next().unwrap_or(name).to_owned();
+            code.files.push(CodeFile { name, code: with_debug_file(read) });
+        }
+        code
+    }
+
+    /// The lines of the table of places by which the plugin is told where functions begin.
+    pub(crate) fn start_lines(&self) -> String {
+        let starts: Vec<Vec<u64>> = self.files.iter().map(|file| file.code.starts()).collect();
+        let line = |(hash, (file, offset)): (&u64, &(usize, u64))| {
+            let of_file = &starts[*file];
+            let first = of_file.partition_point(|start| start < offset);
+            let in_page = of_file[first..].iter().map(|start| start - offset);
+            let places: Vec<String> = in_page
+                .take_while(|place| *place < CODE_PAGE_BYTES as u64)
+                .map(|place| format!(" {place:x}"))
+                .collect();
+            format!("z {hash:x} {:x}{}\n", places.len(), places.concat())
+        };
+        self.pages.iter().map(line).collect()
+    }
+}
+
+/// The code of the packed files, as a program executed it.
+pub(crate) struct ProgramCode<'a> {
+    pages: Vec<FoundPage>,
+    files: &'a [CodeFile],
     /// Files of which blocks without a symbol were asked for.
     without_symbols: RefCell<BTreeSet<String>>,
 }
@@ -32,31 +72,15 @@ struct FoundPage {
     file: Option<(usize, u64)>,
 }
 
-impl ProgramCode {
-    /// Finds `pages` in `files`, each with its name in the guest. A page that several files have is
-    /// that of the first.
-    pub(crate) fn find<'a>(
-        pages: &[CodePage],
-        files: impl Iterator<Item = (&'a str, &'a [u8])>,
-    ) -> Self {
-        let mut wanted: HashMap<u64, Option<(usize, u64)>> =
-            pages.iter().map(|page| (page.hash, None)).collect();
-        let mut found = Vec::new();
-        for (name, data) in files {
-            let Some(code) = Code::read(data) else { continue };
-            let before = found.len();
-            if note_pages(&code, data, before, &mut wanted) {
-                let code = with_debug_file(code);
-                let name = name.rsplit('/').next().unwrap_or(name).to_owned();
-                found.push(CodeFile { name, code });
-            }
-        }
+impl<'a> ProgramCode<'a> {
+    /// Finds the pages that the plugin saw.
+    pub(crate) fn find(pages: &[CodePage], packed: &'a PackedCode) -> Self {
         let page = |page: &CodePage| FoundPage {
             address: page.address,
-            file: wanted.get(&page.hash).copied().flatten(),
+            file: packed.pages.get(&page.hash).copied(),
         };
         let pages = pages.iter().map(page).collect();
-        Self { pages, files: found, without_symbols: RefCell::default() }
+        Self { pages, files: &packed.files, without_symbols: RefCell::default() }
     }
 
     /// The function of a block; `None` without a symbol.
@@ -131,35 +155,19 @@ fn with_debug_file(code: Code) -> Code {
     }
 }
 
-/// Notes which of the wanted pages the file has, unless another one has them; whether there is one.
-fn note_pages(
-    code: &Code,
-    data: &[u8],
-    file: usize,
-    wanted: &mut HashMap<u64, Option<(usize, u64)>>,
-) -> bool {
-    let mut has_some = false;
-    let pages: BTreeMap<u64, &[u8]> = code
-        .segments
-        .iter()
-        .flat_map(|segment| {
-            let first = segment.offset / CODE_PAGE_BYTES as u64;
-            let end = (segment.offset + segment.length).div_ceil(CODE_PAGE_BYTES as u64);
-            first..end
-        })
-        .map_while(|page| {
-            let begin = usize::try_from(page).ok()?.checked_mul(CODE_PAGE_BYTES)?;
-            let rest = data.get(begin..)?;
-            Some((page, &rest[..rest.len().min(CODE_PAGE_BYTES)]))
-        })
-        .collect();
-    for (page, bytes) in pages {
-        if let Some(place @ None) = wanted.get_mut(&code_hash(bytes)) {
-            *place = Some((file, page * CODE_PAGE_BYTES as u64));
-            has_some = true;
-        }
-    }
-    has_some
+/// The pages of a file's code: where in it they begin, and what they are told by.
+fn pages(code: &Code, data: &[u8]) -> BTreeMap<u64, u64> {
+    let bytes = CODE_PAGE_BYTES as u64;
+    let numbers = code.segments.iter().flat_map(|segment| {
+        let end = segment.offset.saturating_add(segment.length).min(data.len() as u64);
+        segment.offset / bytes..end.div_ceil(bytes)
+    });
+    let page = |number: u64| {
+        let begin = usize::try_from(number).ok()?.checked_mul(CODE_PAGE_BYTES)?;
+        let rest = data.get(begin..)?;
+        Some((number * bytes, code_hash(&rest[..rest.len().min(CODE_PAGE_BYTES)])))
+    };
+    numbers.filter_map(page).collect()
 }
 
 /// A symbol as the source has it: Rust's without the hash.
@@ -189,7 +197,12 @@ mod tests {
         let (page, offset) = main_page(&own);
         let unknown = CodePage { hash: 1, address: 0x5000 };
         let files = [("bin/sh", &b"#!"[..]), ("bin/own", &own)];
-        let code = ProgramCode::find(&[unknown, page], files.into_iter());
+        let packed = PackedCode::read(files.into_iter());
+        let line = format!("z {:x} ", page.hash);
+        let lines = packed.start_lines();
+        let line = lines.lines().find(|it| it.starts_with(&line)).unwrap();
+        assert!(line.split(' ').skip(3).any(|place| place == format!("{offset:x}")), "{line}");
+        let code = ProgramCode::find(&[unknown, page], &packed);
         let found = code.function(2 << 12 | (offset + 1)).unwrap();
         assert_eq!((&*found.name, found.module.as_deref(), found.offset), ("main", Some("own"), 1));
         assert_eq!(code.function(1 << 12), None);

@@ -9,7 +9,7 @@ use pathmeter_model::{ProgramRun, RowKind, row_name};
 use pathmeter_trace::{
     Account, AccountTree, Accounts, BlockFunction, BlockNames, Explain, KernelPlaces, Owner,
     ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow, TreeCell,
-    UNNAMED, VECTOR, WindowTree, class_table, program_tree,
+    UNNAMED, VECTOR, WindowTree, class_table, program_tree, start_lines,
 };
 use pathmeter_vm::{Accounting, RanProgram};
 
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::meant::meant;
 use crate::packed_program::PackedProgram;
-use crate::program_code::{ProgramCode, debug_files};
+use crate::program_code::{PackedCode, ProgramCode, debug_files};
 use crate::program_failure::unmeasured;
 use crate::program_processes::process_names;
 use crate::program_result::{ended_well, kernel_names};
@@ -61,7 +61,13 @@ pub fn row_tree(
         let names = Names::new(session, image, Inlined::InCallers, progress)?;
         let wanted = Wanted::find(image, asked.row, &kernel.places)?;
         let mut places = kernel.places.table(asked.regions, &[]);
+        let code = PackedCode::read(asked.packed.files());
         places.extend_from_slice(wanted.lines(asked.callers).as_bytes());
+        places.extend_from_slice(code.start_lines().as_bytes());
+        let kallsyms = session.symbols(image, progress)?;
+        let starts = start_lines(&kallsyms);
+        let starts = starts.map_err(|error| unmeasured(image, error.to_string()))?;
+        places.extend_from_slice(starts.as_bytes());
         let accounting = Accounting {
             places: &places,
             points: kernel.windows.table.as_bytes(),
@@ -72,7 +78,7 @@ pub fn row_tree(
         };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = guests.run_program(image, &initramfs, accounting, read, progress)?;
-        window(guests, image, (asked, &wanted), (&kernel, &names), ran)
+        window(guests, image, (asked, &wanted), (&kernel, &names, &code), ran)
     };
     if image.debug_info(progress)?.is_some() {
         return make();
@@ -107,30 +113,53 @@ const NAMED_ROWS: [RowKind; 4] =
 /// Error codes of page faults that are told apart.
 const ERROR_CODES: u32 = 32;
 const VECTORS: u32 = 256;
+/// Longest name of a region that the plugin takes, in bytes.
+const LONGEST_REGION: usize = 127;
+
+/// Refuses what can't be a region's name.
+fn refuse_odd(region: &str) -> Result<(), Failure> {
+    let is_name = (1..=LONGEST_REGION).contains(&region.len());
+    if is_name && region.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(Failure::Usage {
+        message: format!("{REGIONS}{region}: no region has such a name"),
+        help: "regions have names of 1 to 63 bytes of [A-Za-z0-9._+-]".to_owned(),
+    })
+}
+
+/// Kinds and ids of the rows with this name, as tables have it.
+///
+/// # Errors
+/// There are none: what was probably meant.
+fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, String> {
+    let names = (0..).map_while(|id| places.name(id).map(|_| id)).chain([UNNAMED]);
+    let named = names.flat_map(|id| NAMED_ROWS.map(|kind| (kind, id)));
+    let vectors = (0..VECTORS).map(|vector| (RowKind::Interrupt, VECTOR | vector));
+    let faults = (0..ERROR_CODES).chain([UNNAMED]).map(|code| (RowKind::PageFault, code));
+    let all = UNNAMED_ROWS.map(|kind| (kind, 0)).into_iter().chain(faults).chain(vectors);
+    let all: BTreeMap<(RowKind, u32), String> = all
+        .chain(named)
+        .map(|(kind, id)| ((kind, id), row_name(kind, &name_of_id(kind, id, places))))
+        .collect();
+    let rows: Vec<_> = all.iter().filter(|row| row.1 == name).map(|row| *row.0).collect();
+    if rows.is_empty() {
+        return Err(meant(name, &all.values().map(String::as_str).collect::<Vec<_>>()));
+    }
+    Ok(rows)
+}
 
 impl<'a> Wanted<'a> {
     fn find(image: &Image, name: &'a str, places: &KernelPlaces) -> Result<Self, Failure> {
         if let Some(region) = name.strip_prefix(REGIONS) {
+            refuse_odd(region)?;
             return Ok(Self { name, region: Some(region), rows: Vec::new() });
         }
-        let names = (0..).map_while(|id| places.name(id).map(|_| id)).chain([UNNAMED]);
-        let named = names.flat_map(|id| NAMED_ROWS.map(|kind| (kind, id)));
-        let vectors = (0..VECTORS).map(|vector| (RowKind::Interrupt, VECTOR | vector));
-        let faults = (0..ERROR_CODES).chain([UNNAMED]).map(|code| (RowKind::PageFault, code));
-        let all = UNNAMED_ROWS.map(|kind| (kind, 0)).into_iter().chain(faults).chain(vectors);
-        let all: BTreeMap<(RowKind, u32), String> = all
-            .chain(named)
-            .map(|(kind, id)| ((kind, id), row_name(kind, &name_of_id(kind, id, places))))
-            .collect();
-        let rows: Vec<_> = all.iter().filter(|row| row.1 == name).map(|row| *row.0).collect();
-        if rows.is_empty() {
-            let known: Vec<&str> = all.values().map(String::as_str).collect();
-            return Err(Failure::Usage {
-                message: format!("{name}: a program has no such row on {}", image.name().display()),
-                help: meant(name, &known)
-                    + "`pathmeter run KERNEL --all -- PROGRAM` shows the rows; a region is user.NAME",
-            });
-        }
+        let rows = rows_named(name, places).map_err(|meant| Failure::Usage {
+            message: format!("{name}: a program has no such row on {}", image.name().display()),
+            help: meant
+                + "`pathmeter run KERNEL --all -- PROGRAM` shows the rows; a region is user.NAME",
+        })?;
         Ok(Self { name, region: None, rows })
     }
 
@@ -183,7 +212,7 @@ fn window(
     session: &Session,
     image: &Image,
     (asked, wanted): (&AskedTree<'_>, &Wanted<'_>),
-    (kernel, names): (&KernelNames, &Names),
+    (kernel, names, packed): (&KernelNames, &Names, &PackedCode),
     mut ran: RanProgram<Accounts>,
 ) -> Result<SubjectWindow, Failure> {
     ended_well(image, asked.packed, &ran)?;
@@ -200,7 +229,7 @@ fn window(
         accounted(ran.counts, &clocks, kernel, false).map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let shown = shown(&totals).ok_or_else(|| none(image, wanted, &runs, &totals))?;
-    let code = ProgramCode::find(&pages, asked.packed.files());
+    let code = ProgramCode::find(&pages, packed);
     let named = TreeNames { kernel: names, code: &code, processes: &trees[shown].processes };
     let number = shown as u64 + 1;
     let tree = program_tree(&trees[shown].tree, number, |cell| wanted.has(cell), &named);
@@ -295,7 +324,7 @@ fn none(image: &Image, wanted: &Wanted<'_>, runs: &[ProgramRun], totals: &[u64])
 /// Names of the kernel's code and the program's, and of its processes.
 struct TreeNames<'a> {
     kernel: &'a Names,
-    code: &'a ProgramCode,
+    code: &'a ProgramCode<'a>,
     processes: &'a BTreeMap<Owner, String>,
 }
 
@@ -334,5 +363,104 @@ impl BlockNames for TreeNames<'_> {
     fn line(&self, module: Option<&str>, address: u64) -> Option<SourceLine> {
         let kernel = module.is_none() && address >> 63 == 1;
         kernel.then(|| self.kernel.lines(address).into_iter().next()).flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pathmeter_model::{ProgramRow, RunClock};
+    use pathmeter_trace::{AccountNode, AccountNodeKind};
+
+    use super::*;
+
+    fn places() -> KernelPlaces {
+        let text = "\
+ffffffff81000000 T __x64_sys_read
+ffffffff81000040 T __ia32_sys_read
+ffffffff81000080 T __do_softirq
+ffffffff82000000 T __entry_text_start
+ffffffff82000000 T entry_SYSCALL_64
+ffffffff82000080 T asm_exc_page_fault
+ffffffff82000180 T irq_entries_start
+ffffffff82000800 T spurious_entries_start
+ffffffff82000880 T __switch_to_asm
+ffffffff820008c0 T ret_from_fork
+ffffffff82000900 T __entry_text_end
+";
+        KernelPlaces::find(text.as_bytes()).unwrap()
+    }
+
+    fn rows(name: &str) -> Vec<(RowKind, u32)> {
+        rows_named(name, &places()).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_found_by_the_name_that_tables_have() {
+        let reads = rows("read");
+        // Two entries of one call have one name.
+        assert!(reads.len() == 2 && reads.iter().all(|row| row.0 == RowKind::Syscall), "{reads:?}");
+        assert!(rows("read (32-bit)").iter().all(|row| row.0 == RowKind::Syscall32));
+        let faults = rows("page fault: write, page not present");
+        // Error codes that differ in bits that no name tells.
+        assert_eq!(faults, [(RowKind::PageFault, 6), (RowKind::PageFault, 14)]);
+        assert_eq!(rows("user code"), [(RowKind::User, 0)]);
+        assert_eq!(rows("softirqs"), [(RowKind::Softirq, 0)]);
+        assert_eq!(rows("timer interrupt (timer)"), [(RowKind::Interrupt, VECTOR | 0x30)]);
+        let unknown = rows_named("raed", &places()).unwrap_err();
+        assert!(unknown.contains("did you mean read"), "{unknown}");
+        let lines = KernelPlaces::tree_lines(&faults, Some("a"), true);
+        assert_eq!(lines, "g 3 6\ng 3 e\nh a\nq\n");
+        assert_eq!(KernelPlaces::tree_lines(&[], None, false), "");
+    }
+
+    fn wanted(region: Option<&'static str>) -> Wanted<'static> {
+        let rows = if region.is_some() { vec![] } else { vec![(RowKind::Syscall, 1)] };
+        Wanted { name: "read", region, rows }
+    }
+
+    fn run(instructions: u64) -> ProgramRun {
+        let row = ProgramRow {
+            kind: RowKind::Syscall,
+            name: "read".to_owned(),
+            calls: 2,
+            instructions,
+            steps: instructions,
+            events: BTreeMap::new(),
+        };
+        ProgramRun { clock: RunClock { clock: 0, idle: 0 }, rows: vec![row], processes: vec![] }
+    }
+
+    fn tree_run(kind: RowKind, instructions: u64, regions: Regions) -> TreeRun {
+        let (parent, site) = (None, 0);
+        let root = AccountNode { parent, kind: AccountNodeKind::Root(0), site, target: 0 };
+        let cell = TreeCell { kind, id: 1, node: 0, block: 1, steps: 1, instructions };
+        let tree = AccountTree { nodes: vec![root], cells: vec![cell], ..AccountTree::default() };
+        TreeRun { tree, regions, processes: BTreeMap::new() }
+    }
+
+    #[test]
+    fn a_tree_that_is_not_its_row_is_an_error_in_whichever_run() {
+        let none = (0, Some(0));
+        let trees = [40, 50].map(|own| tree_run(RowKind::Syscall, own, none));
+        assert_eq!(totals(&wanted(None), &trees, &[run(40), run(50)]), Ok(vec![40, 50]));
+        let wrong = totals(&wanted(None), &trees, &[run(40), run(51)]).unwrap_err();
+        assert!(wrong.starts_with("run 2: read has 51 instructions, but 50 in its call tree"));
+        let wrong = totals(&wanted(None), &trees, &[run(39), run(50)]).unwrap_err();
+        assert!(wrong.starts_with("run 1: "), "{wrong}");
+        // A region of which executions were left out can't be compared.
+        let region = |regions| [tree_run(RowKind::Region, 40, regions)];
+        let of = |regions| totals(&wanted(Some("a")), &region(regions), &[run(7)]);
+        assert_eq!(of((2000, None)), Ok(vec![40]));
+        assert_eq!(of((2, Some(40))), Ok(vec![40]));
+        assert!(of((2, Some(41))).is_err());
+    }
+
+    #[test]
+    fn the_run_that_is_shown_is_a_later_one_with_the_median() {
+        assert_eq!(shown(&[9, 5, 7, 6]), Some(3));
+        assert_eq!(shown(&[9, 5, 5]), Some(1));
+        assert_eq!(shown(&[9]), Some(0));
+        assert_eq!(shown(&[9, 0, 0, 4]), None);
+        assert_eq!(shown(&[]), None);
     }
 }

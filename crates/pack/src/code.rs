@@ -84,6 +84,24 @@ impl Code {
         within.then_some(function)
     }
 
+    /// Where in the file functions begin, ascending, and where code without a name begins after
+    /// one.
+    pub fn starts(&self) -> Vec<u64> {
+        let place = |address: u64| {
+            let within = |segment: &&CodeSegment| {
+                let after = address.checked_sub(segment.address);
+                after.is_some_and(|after| after < segment.length)
+            };
+            let segment = self.segments.iter().find(within)?;
+            (address - segment.address).checked_add(segment.offset)
+        };
+        let ends = |it: &CodeFunction| [it.address, it.address.saturating_add(it.size)];
+        let mut starts: Vec<u64> = self.functions.iter().flat_map(ends).filter_map(place).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+
     /// Whether the file names no function of its own.
     pub fn is_stripped(&self) -> bool {
         self.functions.iter().all(|function| function.name == LINKAGE)
@@ -145,6 +163,7 @@ mod tests {
         let main = code.function_at(address + 1).unwrap();
         assert_eq!((&*main.name, main.address), ("main", address));
         assert!(!code.is_stripped());
+        assert!(code.starts().is_sorted() && code.starts().contains(&offset));
         assert_eq!(code.address_of(u64::MAX), None);
         assert_eq!(code.function_at(0), None);
     }

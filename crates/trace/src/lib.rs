@@ -39,7 +39,7 @@ pub use counting::{
     CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
 };
 pub use event::{Event, Events, Role};
-pub use kernel::functions::function_names;
+pub use kernel::functions::{function_names, start_lines};
 pub use kernel::kallsyms::{MAX_KALLSYMS_BYTES, SymbolsError};
 pub use kernel::names::folded;
 pub use kernel::places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
