@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/linkage.h"
+#include "program/call_tree.h"
 #include "program/cells.h"
 #include "program/classes.h"
 #include "program/places.h"
@@ -100,8 +101,10 @@ static void enter_own_code(struct task *task, bool agent)
 
 static void close_frame(struct task *task)
 {
-	struct frame *frame = &task->frames[--task->depth];
+	struct frame *frame = &task->frames[task->depth - 1];
 
+	leave_call(task);
+	task->depth--;
 	settle_early(frame);
 	if (is_others(task, frame))
 		add_counts(&task->user, &frame->counts);
@@ -234,6 +237,7 @@ static void forget_task(struct task *task)
 		free(task->frames[i].early.cells);
 	free(task->user_cells.cells);
 	free(task->kernel_cells.cells);
+	free(task->calls.calls);
 	free(task->regions);
 	free(task);
 }
@@ -311,7 +315,10 @@ void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	frame->begun = now->user + now->kernel == begun->next ? begun->class : 0;
 	frame->number = ++account.frames;
 	frame->block_below = cells.previous;
+	frame->node_below = cells.node;
 	frame->early.count = 0;
+	if (call_tree.wanted)
+		enter_call(task, cells.previous);
 }
 
 struct frame *top(enum row_kind kind)
@@ -417,11 +424,12 @@ void begin_task(const struct reading *now)
 	take(current_counts(), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);
+	forget_calls(task);
 	task->away = task->woken = false;
 	begin_in_process(task);
 	task->origin = NEW_KERNEL_TASK;
 	task->in_user = false;
 	task->kernel = account.since_switch;
-	give_cells(&task->kernel_cells, &cells.since_switch);
+	give_cells(task, &cells.since_switch);
 	cells.fresh = false;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/linkage.h"
+#include "program/call_tree.h"
 #include "program/task.h"
 #include "program/windows.h"
 
@@ -14,12 +15,13 @@ struct cells cells;
 
 static size_t place_of_cell(const struct cell *like)
 {
-	uint64_t key = like->block ^ (uint64_t)like->kind << 56 ^ (uint64_t)like->id << 32;
+	uint64_t key = like->block ^ (uint64_t)like->kind << 56 ^ (uint64_t)like->id << 32 ^
+		       like->node * 0xff51afd7ed558ccdu;
 	size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & (cells.room - 1);
 
 	while (cells.cells[at].block &&
 	       (cells.cells[at].block != like->block || cells.cells[at].kind != like->kind ||
-		cells.cells[at].id != like->id))
+		cells.cells[at].id != like->id || cells.cells[at].node != like->node))
 		at = (at + 1) & (cells.room - 1);
 	return at;
 }
@@ -51,18 +53,30 @@ static void merge(struct cell *to, const struct cell *more)
 	to->surplus += more->surplus;
 }
 
+/* Of the cells that there may be: from so many on a tree gets no more nodes, and then no more cells
+ * but those of what there is no room for. */
+enum { FULL_FOR_NODES = MOST_CELLS / 8 * 3, FULL_FOR_TREE = MOST_CELLS / 16 * 7 };
+
 void add_cell(const struct cell *more)
 {
-	struct cell *cell;
+	struct cell *cell, without_room;
 
+	if (!more->node && !cells.functions)
+		return;
 	if (cells.used >= cells.room / 2 && !grow_cells()) {
 		lose(NO_MEMORY);
 		return;
 	}
 	cell = &cells.cells[place_of_cell(more)];
+	if (!cell->block && more->node && cells.used >= FULL_FOR_TREE) {
+		without_room = *more;
+		without_room.node = rest_node();
+		more = &without_room;
+		cell = &cells.cells[place_of_cell(more)];
+	}
 	if (!cell->block) {
 		*cell = *more;
-		cells.used++;
+		call_tree.full = ++cells.used >= FULL_FOR_NODES;
 		return;
 	}
 	merge(cell, more);
@@ -72,7 +86,8 @@ void forget_cells(void)
 {
 	memset(cells.cells, 0, cells.room * sizeof(*cells.cells));
 	cells.used = 0;
-	cells.current = cells.previous = cells.entered = 0;
+	cells.current = cells.previous = cells.place = 0;
+	cells.entered = cells.node = 0;
 	cells.open_count = 0;
 	cells.fresh = false;
 	cells.since_switch.count = 0;
@@ -82,10 +97,16 @@ void forget_cells(void)
 
 static int by_block(const void *one, const void *other)
 {
-	const uint64_t a = ((const struct cell *)one)->block;
-	const uint64_t b = ((const struct cell *)other)->block;
+	const struct cell *a = one, *b = other;
 
-	return (a > b) - (a < b);
+	if (a->block != b->block)
+		return a->block > b->block ? 1 : -1;
+	return (a->node > b->node) - (a->node < b->node);
+}
+
+static bool is_of_one_place(const struct cell *one, const struct cell *other)
+{
+	return one->block == other->block && one->node == other->node;
 }
 
 /* Room for one more: those of one block become one, or the list grows. */
@@ -97,7 +118,7 @@ static bool make_room(struct cell_list *list)
 	if (list->count)
 		qsort(list->cells, list->count, sizeof(*list->cells), by_block);
 	for (size_t i = 0; i < list->count; i++) {
-		if (kept && list->cells[kept - 1].block == list->cells[i].block)
+		if (kept && is_of_one_place(&list->cells[kept - 1], &list->cells[i]))
 			merge(&list->cells[kept - 1], &list->cells[i]);
 		else
 			list->cells[kept++] = list->cells[i];
@@ -117,7 +138,7 @@ static bool make_room(struct cell_list *list)
 
 static void append_cell(struct cell_list *list, const struct cell *cell)
 {
-	if (list->count && list->cells[list->count - 1].block == cell->block) {
+	if (list->count && is_of_one_place(&list->cells[list->count - 1], cell)) {
 		merge(&list->cells[list->count - 1], cell);
 		return;
 	}
@@ -130,9 +151,13 @@ static void append_cell(struct cell_list *list, const struct cell *cell)
 
 void settle_cells(struct cell_list *list, enum row_kind kind, uint32_t id)
 {
+	bool in_tree = wants_row(kind, id);
+
 	for (size_t i = 0; i < list->count; i++) {
 		list->cells[i].kind = kind;
 		list->cells[i].id = id;
+		if (!in_tree)
+			list->cells[i].node = 0;
 		add_cell(&list->cells[i]);
 	}
 	list->count = 0;
@@ -154,17 +179,44 @@ bool is_others(const struct task *task, const struct frame *frame)
 	return task->origin == OTHER_TASK && frame->kind < INTERRUPT;
 }
 
+/* Whether the tree has, or may turn out to have, what the task's frame at this depth executes, or,
+ * at 0, its own code. */
+static bool may_be_in_tree(const struct task *task, unsigned int depth)
+{
+	const struct frame *frame = depth ? &task->frames[depth - 1] : NULL;
+
+	if (!frame && !task->in_user)
+		return wants_kind(NEW_TASK) || wants_kind(KERNEL_THREAD);
+	if (!frame)
+		return task->origin != OTHER_TASK && !account.launching && wants_row(USER, 0);
+	if (is_others(task, frame))
+		return false;
+	return frame->id == UNNAMED ? wants_kind(frame->kind) : wants_row(frame->kind, frame->id);
+}
+
 /* Adds to a cell of the task's frame at this depth, or, at 0, of its own code. A program's own code
- * has no cell in its row, which has nothing else. */
+ * has no cell in its row, which has nothing else, unless its tree is wanted. */
 static void add_to(struct task *task, unsigned int depth, struct cell *cell)
 {
 	struct frame *frame = depth ? &task->frames[depth - 1] : NULL;
+	bool in_user = !frame && task->in_user;
 
-	if (!frame && !task->in_user) {
+	if (!may_be_in_tree(task, depth))
+		cell->node = 0;
+	if (!cell->node && !cells.functions)
+		return;
+	if (in_user && !cell->node)
+		cell->block = USER_CODE;
+	if (!frame && !in_user) {
 		append_cell(&task->kernel_cells, cell);
-	} else if (!frame || is_others(task, frame)) {
+	} else if (in_user || is_others(task, frame)) {
 		if (task->origin == OTHER_TASK)
 			append_cell(&task->user_cells, cell);
+		else if (cell->node) {
+			cell->kind = USER;
+			cell->id = 0;
+			add_cell(cell);
+		}
 	} else if (frame->id == UNNAMED) {
 		append_cell(&frame->early, cell);
 	} else {
@@ -178,7 +230,8 @@ void take_cells(struct task *task, const struct cell_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct cell less = {
-			.block = list->cells[i].block, .times = -list->cells[i].times,
+			.block = list->cells[i].block, .node = list->cells[i].node,
+			.times = -list->cells[i].times,
 			.steps = -list->cells[i].steps, .surplus = -list->cells[i].surplus,
 		};
 
@@ -186,13 +239,41 @@ void take_cells(struct task *task, const struct cell_list *list)
 	}
 }
 
-void give_cells(struct cell_list *to, const struct cell_list *list)
+void give_cells(struct task *task, const struct cell_list *list)
 {
-	for (size_t i = 0; i < list->count; i++)
-		append_cell(to, &list->cells[i]);
+	bool in_tree = call_tree.wanted && may_be_in_tree(task, 0);
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct cell cell = list->cells[i];
+
+		/* The task has made no call yet. */
+		cell.node = in_tree ? current_node(task) : 0;
+		if (cell.node || cells.functions)
+			append_cell(&task->kernel_cells, &cell);
+	}
 }
 
 /* ---- Regions and blocks ---------------------------------------------------------------------- */
+
+static bool region_in_tree(void)
+{
+	for (unsigned int i = 0; i < cells.open_count; i++)
+		if (wants_row(REGION_OF_PROGRAM, cells.open[i]))
+			return true;
+	return false;
+}
+
+/* Adds to the cell of a region that is open. Of the code of programs only a tree has blocks. */
+static void add_to_region(uint32_t name, bool user, struct cell cell)
+{
+	cell.kind = REGION_OF_PROGRAM;
+	cell.id = name;
+	if (!wants_row(REGION_OF_PROGRAM, name))
+		cell.node = 0;
+	if (user && !cell.node)
+		cell.block = USER_CODE;
+	add_cell(&cell);
+}
 
 void note_region(uint32_t name, bool begins)
 {
@@ -213,17 +294,20 @@ HOT void note_block(struct task *task, const struct reading *more)
 {
 	bool user = !task->depth && task->in_user;
 	struct cell cell = {
-		.block = user ? USER_CODE : cells.current, .times = user ? 0 : cells.entered,
+		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE : cells.current,
+		.times = user ? 0 : cells.entered,
 		.steps = more->user + more->kernel, .surplus = more->surplus,
-		.kind = REGION_OF_PROGRAM,
 	};
 
 	if (!cells.wanted || !cell.steps)
 		return;
-	for (unsigned int i = 0; i < cells.open_count; i++) {
-		cell.id = cells.open[i];
-		add_cell(&cell);
-	}
+	if (call_tree.wanted)
+		reach_block(task, cells.place);
+	if (call_tree.wanted && (may_be_in_tree(task, task->depth) || region_in_tree()))
+		cell.node = current_node(task);
+	cells.node = cell.node;
+	for (unsigned int i = 0; i < cells.open_count; i++)
+		add_to_region(cells.open[i], user, cell);
 	if (!user)
 		cells.entered = 0;
 	if (cells.fresh)
@@ -242,16 +326,15 @@ void undo_block(struct task *task, const struct frame *top)
 {
 	bool user = task->depth == 1 && task->in_user;
 	struct cell cell = {
-		.block = user ? USER_CODE : top->block_below, .steps = -1,
-		.surplus = -(uint64_t)top->repeating, .kind = REGION_OF_PROGRAM,
+		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE :
+			 top->block_below,
+		.node = top->node_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
 	};
 
 	if (!cells.wanted)
 		return;
-	for (unsigned int i = 0; i < cells.open_count; i++) {
-		cell.id = cells.open[i];
-		if (!began_since(cell.id, top->number))
-			add_cell(&cell);
-	}
+	for (unsigned int i = 0; i < cells.open_count; i++)
+		if (!began_since(cells.open[i], top->number))
+			add_to_region(cells.open[i], user, cell);
 	add_to(task, task->depth - 1, &cell);
 }

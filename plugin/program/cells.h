@@ -19,10 +19,13 @@ enum { MOST_CELLS = 1 << 21, MOST_OPEN = 64 };
 #define USER_CODE 1		/* a cell's address for all code of programs */
 
 struct cells {
-	uint64_t wanted;
+	uint64_t functions;	/* of all rows are wanted */
+	bool wanted;		/* those are, or the tree of some */
 	struct cell *cells;	/* open addressing, at most half full */
 	size_t room, used;
-	uint64_t current, previous;	/* blocks' addresses */
+	uint64_t current, previous;	/* blocks' addresses; for a tree, of function_of() them */
+	uint64_t place;		/* of the current block; for a tree only */
+	uint32_t node;		/* in which something was counted last */
 	uint64_t entered;	/* 1 until something of the current one is counted */
 	uint32_t open[MOST_OPEN];	/* names of the regions that are open, in any task */
 	unsigned int open_count;
@@ -50,7 +53,8 @@ bool is_others(const struct task *task, const struct frame *frame);
 /* Takes what was executed since the switch to the task from what is executed in it. */
 void take_cells(struct task *task, const struct cell_list *list);
 
-void give_cells(struct cell_list *to, const struct cell_list *list);
+/* Gives that to the kernel's code of the task, which is new. */
+void give_cells(struct task *task, const struct cell_list *list);
 
 /* A region begins or ends; its cells have what is executed in between. */
 void note_region(uint32_t name, bool begins);

@@ -12,7 +12,9 @@
 #include "kernel/passage.h"
 #include "kernel/ram.h"
 #include "program/account.h"
+#include "program/call_tree.h"
 #include "program/cells.h"
+#include "program/code_pages.h"
 #include "program/idling.h"
 #include "program/lines.h"
 #include "program/places.h"
@@ -221,8 +223,10 @@ void on_new_program(unsigned int vcpu, void *data)
 {
 	(void)vcpu;
 	(void)data;
-	if (account.open)
-		name_process(account.current);
+	if (!account.open)
+		return;
+	name_process(account.current);
+	renew_calls(account.current);
 }
 
 void on_kernel_block(unsigned int vcpu, void *data)
@@ -234,6 +238,35 @@ void on_kernel_block(unsigned int vcpu, void *data)
 		return;
 	settle(&now);
 	enter_block((uintptr_t)data);
+}
+
+void on_tree_block(unsigned int vcpu, void *data)
+{
+	const struct reading now = reading(0);
+	const uint64_t place = place_of((uintptr_t)data);
+
+	(void)vcpu;
+	if (!account.open)
+		return;
+	settle(&now);
+	follow_call(account.current, cells.current, place);
+	enter_block(function_of((uintptr_t)data));
+	cells.place = place;
+}
+
+void on_tree_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	if (qemu_plugin_mem_is_store(info))
+		note_call(address, (uintptr_t)data);
+}
+
+void on_tree_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)info;
+	(void)data;
+	note_return(address);
 }
 
 void on_idle(unsigned int vcpu, void *data)

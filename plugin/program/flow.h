@@ -66,6 +66,14 @@ void on_new_program(unsigned int vcpu, void *data);
 /* A block of the kernel's code begins at the address `data`. */
 void on_kernel_block(unsigned int vcpu, void *data);
 
+/* The same of all code that is in a tree: `data` is made by code_block(). */
+void on_tree_block(unsigned int vcpu, void *data);
+
+/* Of each access of a call, which stores its return address: that leads to the block `data`. */
+void on_tree_call(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
+void on_tree_return(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
 void on_idle(unsigned int vcpu, void *data);
 
 /* What an instruction is told apart by, with the bytes that it moves each time if they are to be

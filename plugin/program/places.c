@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "program/call_tree.h"
+#include "program/code_starts.h"
 #include "program/functions.h"
 #include "program/windows.h"
 
@@ -29,21 +31,46 @@ bool is_own_function(unsigned int kind)
 	return kind <= ROW_KIND && own_functions[kind];
 }
 
+/* Reads a line of another form; `known` tells whether it is one. */
+static bool read_other(FILE *file, char kind, bool *known)
+{
+	*known = true;
+	switch (kind) {
+	case FUNCTION:
+		return read_function(file);
+	case INSIDE:
+		return read_inside(file);
+	case TREE_ROW:
+		return read_wanted_row(file);
+	case TREE_REGION:
+		return read_wanted_region(file);
+	case TREE_CALLERS:
+		want_callers();
+		return true;
+	case KERNEL_START:
+		return read_kernel_start(file);
+	case PAGE_STARTS:
+		return read_page_starts(file);
+	default:
+		*known = false;
+		return true;
+	}
+}
+
 bool read_places(int fd)
 {
 	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
 	unsigned long long first, end;
 	struct place place;
 	char kind;
-	bool good = true;
+	bool good = true, known;
 
 	if (!file)
 		return false;
 	while (good && fscanf(file, " %c", &kind) == 1) {
-		if (kind == FUNCTION || kind == INSIDE) {
-			good = kind == FUNCTION ? read_function(file) : read_inside(file);
+		good = read_other(file, kind, &known);
+		if (known)
 			continue;
-		}
 		if (fscanf(file, "%llx %llx %x", &first, &end, &place.id) != 3)
 			good = false;
 		place.kind = kind;

@@ -30,10 +30,17 @@ enum place_kind {
 	ENTRY_TEXT = 'a',	/* all code that enters the kernel or leaves it */
 	FUNCTION = 'u',		/* of the program's: functions.h */
 	INSIDE = 'r',		/* of a window: windows.h */
+	TREE_ROW = 'g',		/* of which a tree is wanted: call_tree.h */
+	TREE_REGION = 'h',	/* the same */
+	TREE_CALLERS = 'q',	/* and what leads to it */
+	KERNEL_START = 'y',	/* a function of the kernel's begins: code_starts.h */
+	PAGE_STARTS = 'z',	/* functions of a program's */
 };
 
 /* In another form: `u`, where in a page a function of the program's begins, its bytes, its name;
- * `r`, the number of a window, the name of the region inside of which it must begin. */
+ * `r`, the number of a window, the name of the region inside of which it must begin; `g`, the kind
+ * and the id of a row; `h`, the name of a region; `q` alone; `y`, an address; `z`, a page's hash,
+ * how many functions begin in it, and where. */
 #define ROW_KIND 0xff		/* in the id of a row's function: the kind of row */
 #define ELSEWHERE 0x100		/* beside it: this is a part that is not where it begins */
 #define OWN_WORK 0x200		/* beside it: a program itself causes this work */

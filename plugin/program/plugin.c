@@ -28,6 +28,7 @@
 #include "kernel/passage.h"
 #include "kernel/points.h"
 #include "kernel/ram.h"
+#include "program/call_tree.h"
 #include "program/cells.h"
 #include "program/classes.h"
 #include "program/lines.h"
@@ -46,7 +47,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		    !number(argv[i], "points", &points_fd) &&
 		    !number(argv[i], "classes", &classes_fd) &&
 		    !number(argv[i], "ram", &ram.size) &&
-		    !number(argv[i], "functions", &cells.wanted) &&
+		    !number(argv[i], "functions", &cells.functions) &&
 		    !number(argv[i], "lines", &touched.wanted))
 			fd = 0;
 	if (fd < 3 || table < 3 || !read_places((int)table)) {
@@ -61,6 +62,7 @@ EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int
 		fprintf(stderr, "program: the table of points can't be read\n");
 		return -1;
 	}
+	cells.wanted = cells.functions || call_tree.wanted;
 	choose_windows(all_windows());
 	if (!install(id, info))
 		return -1;

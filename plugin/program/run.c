@@ -10,6 +10,7 @@
 #include "common/stream.h"
 #include "kernel/passage.h"
 #include "program/account.h"
+#include "program/call_tree.h"
 #include "program/callgrind.h"
 #include "program/cells.h"
 #include "program/flow.h"
@@ -133,19 +134,36 @@ static void write_sleeps(void)
 	}
 }
 
+static void write_tree(void)
+{
+	const uint64_t about[] = { call_tree.wanted, call_tree.deeper, call_tree.beyond };
+
+	if (!call_tree.wanted)
+		return;
+	put_record(TREE, about, sizeof(about) / sizeof(*about));
+	for (uint32_t i = 1; i <= call_tree.count; i++) {
+		const struct node *node = &call_tree.nodes[i];
+		const uint64_t numbers[] = { node->parent, node->kind, node->site, node->target };
+
+		put_record(NODE, numbers, sizeof(numbers) / sizeof(*numbers));
+	}
+}
+
 static void write_cells(void)
 {
 	for (size_t at = 0; at < cells.room; at++) {
 		const struct cell *cell = &cells.cells[at];
 		const uint64_t numbers[] = {
 			cell->kind, cell->id, cell->block, cell->times, cell->steps, cell->surplus,
+			cell->node,
 		};
 
 		if (!cell->block || !cell->steps)
 			continue;
-		reserve(1);
-		put(CELL);
-		put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
+		if (cell->node)
+			put_record(TREE_CELL, numbers, 7);
+		else
+			put_record((enum record_tag)CELL, numbers, 6);
 	}
 }
 
@@ -163,6 +181,7 @@ void on_program_begin(unsigned int vcpu, void *data)
 	begun.class = 0;
 	open_account(current_id, &now);
 	open_windows();
+	open_call_tree(*call_tree.region ? number_of(call_tree.region) : NOTHING);
 	open_sleeps(wake_up_is_known());
 	open_idling();
 	if (!current_id)
@@ -190,6 +209,7 @@ void on_program_end(unsigned int vcpu, void *data)
 	if (unseen)
 		lose(UNSEEN_CODE);
 	if (!account.lost) {
+		write_tree();
 		write_cells();
 		write_processes();
 		write_threads();

@@ -57,6 +57,7 @@ struct begun {
 /* What was executed in a block of the kernel's code, for one row. */
 struct cell {
 	uint64_t block;		/* its address; 0 if this cell is free */
+	uint32_t node;		/* of the tree of calls (call_tree.h); 0 if none is wanted */
 	enum row_kind kind;
 	uint32_t id;
 	uint64_t times, steps, surplus;
@@ -68,6 +69,20 @@ struct cell_list {
 	size_t count, room;
 };
 
+/* A call, or an entry into the kernel (call_tree.h). */
+struct call {
+	uint64_t slot;		/* where its return address is */
+	uint64_t back;		/* the block that this leads to */
+	uint64_t site, target;	/* as of its node; the latter 0 until it is known */
+	uint32_t node, kind;	/* the former 0 until it is needed */
+};
+
+struct call_stack {
+	struct call *calls;
+	uint32_t count, room;
+	bool renewed;		/* the task executed a program: those of its own code are gone */
+};
+
 struct frame {
 	enum row_kind kind;
 	uint32_t id;
@@ -77,6 +92,8 @@ struct frame {
 	uint8_t begun;		/* the class of the last that was begun there; 0 if it has none */
 	uint64_t number;	/* of this frame among all: lines are counted once in each */
 	uint64_t block_below;	/* that was left for this one */
+	uint32_t node_below;
+	uint32_t calls_below;	/* how many calls there are below the frame's own */
 	struct cell_list early;	/* until the frame has a name */
 };
 
@@ -99,6 +116,7 @@ struct task {
 	struct counts user, kernel;	/* of its own code */
 	struct cell_list user_cells, kernel_cells;	/* until it is known whose that is */
 	uint64_t number;
+	struct call_stack calls;
 	struct frame frames[MOST_FRAMES];
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
 	uint32_t process;	/* processes.h */

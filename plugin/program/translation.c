@@ -19,9 +19,11 @@
 #include "kernel/ram.h"
 #include "kernel/spot.h"
 #include "kernel/spot_table.h"
+#include "program/call_tree.h"
 #include "program/callgrind.h"
 #include "program/cells.h"
 #include "program/classes.h"
+#include "program/code_pages.h"
 #include "program/flow.h"
 #include "program/functions.h"
 #include "program/lines.h"
@@ -236,6 +238,35 @@ static void translate_user(struct qemu_plugin_insn *insn, const struct instructi
 		on_execution(insn, on_refused, NULL);
 }
 
+/* Where control returns to after a call; of programs' code 0 if that is in another page. */
+static uint64_t place_after(const struct qemu_plugin_insn *insn,
+			    const struct instruction *instruction)
+{
+	uint64_t address = qemu_plugin_insn_vaddr(insn), end = address + instruction->length;
+	uint64_t place;
+
+	if (is_kernel(address))
+		return end;
+	place = place_of(code_block(insn));
+	return place == USER_CODE || address >> 12 != end >> 12 ? 0 : place + instruction->length;
+}
+
+/* Whether the calls of code at this address are in the tree. */
+static bool is_in_tree(uint64_t address)
+{
+	return call_tree.wanted == TREE_OF_CALLERS || (call_tree.wanted && is_kernel(address));
+}
+
+/* Has calls and returns be seen, for the tree. */
+static void translate_tree(struct qemu_plugin_insn *insn, const struct instruction *instruction)
+{
+	if (is_call(instruction))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_tree_call, CB_NO_REGS, MEM_RW,
+						 (void *)place_after(insn, instruction));
+	else if (is_return(instruction))
+		qemu_plugin_register_vcpu_mem_cb(insn, on_tree_return, CB_NO_REGS, MEM_RW, NULL);
+}
+
 /* Has an instruction be seen where it matters. */
 static void translate_instruction(struct qemu_plugin_insn *insn,
 				  const struct instruction *instruction)
@@ -249,6 +280,8 @@ static void translate_instruction(struct qemu_plugin_insn *insn,
 		translate_kernel(insn, instruction, address);
 	else
 		translate_user(insn, instruction);
+	if (is_in_tree(address))
+		translate_tree(insn, instruction);
 }
 
 /* Has the instruction itself be counted: before the frame that it leaves ends. */
@@ -271,13 +304,18 @@ static void translate_event(struct qemu_plugin_insn *insn, const struct instruct
 /* What is done where a block begins at `start`. */
 static void translate_beginning(struct qemu_plugin_tb *tb, uint64_t start)
 {
+	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+
 	if (!is_kernel(start)) {
 		translate_requests(tb);
 		translate_function(tb, start);
-	} else if (cells.wanted) {
+	}
+	if (is_in_tree(start))
+		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_tree_block, CB_NO_REGS,
+						     (void *)code_block(first));
+	else if (cells.wanted && is_kernel(start))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
 						     (void *)start);
-	}
 }
 
 /*

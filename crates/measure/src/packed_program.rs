@@ -147,6 +147,14 @@ impl PackedProgram {
         self.packed.entries.iter().filter_map(hash).collect()
     }
 
+    /// What is in each file that is packed, by its path in the guest.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.packed.entries.iter().filter_map(|entry| match entry {
+            PackedEntry::File { name, data, .. } => Some((&**name, &**data)),
+            _ => None,
+        })
+    }
+
     /// The program and its arguments, as documents have them.
     pub fn command(&self) -> &[String] {
         &self.program.command

@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use pathmeter_model::{
-    Configuration, Execution, Measurement, Output, Program, ProgramRun, ResultSchema, Written,
-    parse_measurement, process_results, program_rows,
+    Configuration, Ended, Execution, Measurement, Output, Program, ProgramRun, ResultSchema,
+    Written, parse_measurement, process_results, program_rows,
 };
 use pathmeter_trace::{
     Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
@@ -120,12 +120,7 @@ fn document(
     (kernel, lines): (&KernelNames, bool),
     ran: RanProgram<Accounts>,
 ) -> Result<Measurement, Failure> {
-    let output = output(&ran.outputs);
-    let last = ran.unlike.as_ref().map_or_else(|| output.clone(), |run| self::output(&run.outputs));
-    let ended = ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
-        let failed = failed_expectation(&ran.counts).unwrap_or_default();
-        failed_program(image, what + &failed, help, &last)
-    })?;
+    let (ended, output) = (ended_well(image, packed, &ran)?, output(&ran.outputs));
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
@@ -143,6 +138,22 @@ fn document(
         paths: program_rows(&runs, &counted, functions, regions),
         execution: Some(Execution { ended, output, runs: clocks, processes, sleeps }),
         notes: notes.into_iter().chain(sleeps_note(&slept)).collect(),
+    })
+}
+
+/// How all runs of the program ended, which is as they should.
+///
+/// # Errors
+/// One did not.
+pub(crate) fn ended_well(
+    image: &Image,
+    packed: &PackedProgram,
+    ran: &RanProgram<Accounts>,
+) -> Result<Ended, Failure> {
+    let last = output(ran.unlike.as_ref().map_or(&ran.outputs, |run| &run.outputs));
+    ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
+        let failed = failed_expectation(&ran.counts).unwrap_or_default();
+        failed_program(image, what + &failed, help, &last)
     })
 }
 

@@ -159,6 +159,7 @@ pub fn window(path: &str, name: &str, calls: &[(Option<u32>, &str, u64)]) -> Sub
         measured_with: None,
         windows: RecordedWindows { recorded: 8, interrupted: 0, unstamped: 0, alike: 8 },
         idle: 0,
+        program: None,
         window: WindowTree {
             window: 0,
             total,

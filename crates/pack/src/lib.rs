@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
+mod code;
 mod copy;
 mod defaults;
 mod dependencies;
@@ -41,6 +42,7 @@ use resolve::{Files, Last, Look};
 use tree::{Node, Tree};
 use view::View;
 
+pub use code::{Code, CodeFunction, CodeSegment, LINKAGE};
 pub use error::{Kind, Note, PackError};
 pub use functions::{Function, KNOWN_BYTES, file_offset, functions};
 pub use limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};

@@ -33,7 +33,7 @@ pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
     let (message, help) = match line.verb {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
         "compare" => line.events()?,
-        "explain" => line.program_as_path().or_else(|| line.kernel_as_path())?,
+        "explain" => line.kernel_as_row().or_else(|| line.kernel_as_path())?,
         "measure" => line.second_subject(command)?,
         "bisect" => line.files_as_commits()?,
         _ => return None,
@@ -108,18 +108,20 @@ impl<'a> Line<'a> {
         Some(("no path is named".to_owned(), self.help(&told, &words)))
     }
 
-    /// What `run` explains: a program, or a row of one.
-    fn program_as_path(&self) -> Option<(String, String)> {
-        let (words, program) = (self.placed(), self.program.first()?);
-        let is_other = is_program(program) || is_executable(Path::new(program));
-        if is_path(words.first()?) && !is_other {
-            return None;
+    /// A row of a program is explained, and it comes first.
+    fn kernel_as_row(&self) -> Option<(String, String)> {
+        let mut words = self.placed();
+        let is_kernel =
+            |word: &String| Path::new(word).exists() || lab_words(Path::new(word)).is_some();
+        self.program.first()?;
+        let first = words.first().filter(|first| is_kernel(first))?;
+        let message = format!("`{first}` is a kernel, where a row of the program is expected");
+        match words.iter().position(|word| !is_kernel(word)) {
+            Some(row) => words[..=row].rotate_right(1),
+            None => words.insert(0, "ROW".to_owned()),
         }
-        let kernels: Vec<String> = words.into_iter().skip(1).collect();
-        let words = [&kernels[..], &["--explain".to_owned()], &self.dashed()].concat();
-        let run = Self { verb: "run", ..self.clone() };
-        let message = format!("explain is about paths, and `{program}` is a program");
-        Some((message, run.help("use run --explain", &words)))
+        let words = [words, self.dashed()].concat();
+        Some((message, self.help("the row comes first", &words)))
     }
 
     /// A word after an option that there is not may be its value.
@@ -262,7 +264,8 @@ mod tests {
                 "compare Cargo.toml lab` tells of all; then: pathmeter \
                 explain PATH Cargo.toml lab",
             ),
-            ("explain openat lab -- /bin/sh -c x", "pathmeter run lab --explain -- /bin/sh -c x"),
+            ("explain lab -- /bin/sh -c x", "first: pathmeter explain ROW lab -- /bin/sh -c x"),
+            ("explain lab openat -- sh", "the row comes first: pathmeter explain openat lab -- sh"),
             ("measure a b --json", "several are compared: pathmeter compare a b"),
             ("measure a b c", "pathmeter report a b c -o report.html"),
         ] {
@@ -284,6 +287,7 @@ mod tests {
             "pathmeter measure ls",
             "pathmeter run a --only stat -- ./p",
             "pathmeter explain swich.yield lab",
+            "pathmeter explain openat lab -- /bin/sh -c x",
         ] {
             assert_eq!(said(line), None, "{line}");
         }

@@ -18,7 +18,7 @@ mod shape;
 mod tree;
 
 use pathmeter_model::clean;
-use pathmeter_trace::{Explain, Function, NodeKind, WindowTree};
+use pathmeter_trace::{Explain, Function, NodeKind, SubjectWindow};
 
 pub use beside::beside_row;
 pub use callgrind::callgrind;
@@ -34,36 +34,38 @@ use crate::style::Style;
 /// that only moved, where in the call tree the difference is, and what more or less is touched.
 pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
     let parts = match (&explain.new, &explain.difference) {
-        (Some(new), Some(difference)) => of_two(
-            Compared { base: &explain.base.window, new: &new.window, difference },
-            limits,
-            style,
-        ),
-        _ => of_one(&explain.base.window, limits, style),
+        (Some(new), Some(difference)) => {
+            let compared = Compared { base: &explain.base.window, new: &new.window, difference };
+            let in_full = explain.base.program.is_none() && new.program.is_none();
+            of_two(compared, in_full, limits, style)
+        }
+        _ => of_one(&explain.base, limits, style),
     };
     std::iter::once(head::head(explain, style)).chain(parts).collect::<Vec<_>>().join("\n")
 }
 
-fn of_one(window: &WindowTree, limits: Limits, style: Style) -> Vec<String> {
-    vec![
+fn of_one(subject: &SubjectWindow, limits: Limits, style: Style) -> Vec<String> {
+    let window = &subject.window;
+    let first = [
         tree::call_tree_table(window, limits, style),
         profile::profile_table(window, limits, style),
-        census::census_table(window, style),
-    ]
+    ];
+    let census = subject.program.is_none().then(|| census::census_table(window, style));
+    first.into_iter().chain(census).collect()
 }
 
-fn of_two(compared: Compared<'_>, limits: Limits, style: Style) -> Vec<String> {
+/// Of rows of programs only instructions are counted: `in_full` tells whether all is.
+fn of_two(compared: Compared<'_>, in_full: bool, limits: Limits, style: Style) -> Vec<String> {
     let total = compared.base.total.max(compared.new.total);
+    let functions = difference::functions_table(compared, limits, style);
+    let overlay = overlay::overlay_table(compared.difference, total, limits, style);
     let moved = difference::moved_line(compared, style);
-    let first = [
-        difference::functions_table(compared, limits, style),
-        difference::events_table(compared, style),
-    ];
-    let last = [
-        overlay::overlay_table(compared.difference, total, limits, style),
-        difference::footprint_table(compared, style),
-    ];
-    first.into_iter().chain(moved).chain(last).collect()
+    if !in_full {
+        return [functions].into_iter().chain(moved).chain([overlay]).collect();
+    }
+    let events = difference::events_table(compared, style);
+    let touched = difference::footprint_table(compared, style);
+    [functions, events].into_iter().chain(moved).chain([overlay, touched]).collect()
 }
 
 /// What stands over a picture: the path, or both, and where it was recorded.

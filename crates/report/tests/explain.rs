@@ -11,7 +11,7 @@ use pathmeter_report::{
 };
 use pathmeter_trace::{
     Census, Counts, Event, EventCounts, Explain, Footprint, Function, LineCounts, Node, NodeKind,
-    RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, WindowTree,
+    ProgramTree, RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
@@ -146,6 +146,7 @@ fn subject(name: &str, rows: &[Row]) -> SubjectWindow {
         measured_with: None,
         windows,
         idle: 0,
+        program: None,
         window: window(rows),
     }
 }
@@ -169,6 +170,46 @@ fn against() -> Explain {
 #[test]
 fn one_subject() {
     insta::assert_snapshot!(explanation(&one(), ALL, PLAIN));
+}
+
+/// The same numbers as those of a row of a program, of which only instructions are known.
+fn of_program(name: &str, rows: &[Row]) -> SubjectWindow {
+    let program = ProgramTree {
+        command: vec!["./reader".into(), "two words".into()],
+        run: 3,
+        calls: 31,
+        deeper: 493,
+        beyond: 0,
+        without_symbols: vec!["libc.so.6".into()],
+    };
+    let windows = RecordedWindows { recorded: 6, interrupted: 0, unstamped: 0, alike: 4 };
+    let mut subject = subject(name, rows);
+    for counts in subject.window.nodes.iter_mut().map(|node| &mut node.counts) {
+        *counts = Counts { instructions: counts.instructions, ..Counts::default() };
+    }
+    for function in &mut subject.window.functions {
+        let instructions = function.counts.instructions;
+        function.counts = Counts { instructions, ..Counts::default() };
+        function.footprint = Footprint::default();
+    }
+    subject.window.footprint = Footprint::default();
+    SubjectWindow { path: "read".into(), program: Some(program), windows, ..subject }
+}
+
+#[test]
+fn a_row_of_a_program() {
+    let explain = Explain::new(of_program("vmlinuz-cloud", &BASE), None);
+    insta::assert_snapshot!(explanation(&explain, ALL, PLAIN));
+    let profile = callgrind(&explain.base);
+    assert!(profile.contains("\nevents: Ir\n"), "{profile}");
+    let total = explain.base.window.total;
+    assert!(profile.contains(&format!("\ntotals: {total}\n")), "{profile}");
+}
+
+#[test]
+fn a_row_of_a_program_on_two_kernels() {
+    let (base, new) = (of_program("vmlinuz-cloud", &BASE), of_program("vmlinuz-rt", &NEW));
+    insta::assert_snapshot!(explanation(&Explain::new(base, Some(new)), ALL, PLAIN));
 }
 
 #[test]

@@ -25,10 +25,12 @@ mod recording;
 mod witness;
 
 pub use accounts::{
-    Account, AccountCell, AccountProcess, AccountProcesses, AccountRegion, AccountRow,
-    AccountSleep, AccountSleeps, AccountThread, AccountThreads, AccountWindow, Accounts,
-    FIRST_WINDOW, KernelWindow, Lost, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind, Sleepless,
-    ThreadOwner, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR, Waker, accounts, counted_events,
+    Account, AccountCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
+    AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
+    AccountTree, AccountWindow, Accounts, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
+    FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind,
+    Sleepless, ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR,
+    Waker, accounts, code_hash, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;
@@ -37,7 +39,7 @@ pub use counting::{
     CountedPath, CountedWindow, Counting, CountingError, LoosePoints, WindowEvents, count,
 };
 pub use event::{Event, Events, Role};
-pub use kernel::functions::function_names;
+pub use kernel::functions::{function_names, start_lines};
 pub use kernel::kallsyms::{MAX_KALLSYMS_BYTES, SymbolsError};
 pub use kernel::names::folded;
 pub use kernel::places::{KernelPlaces, Landmark, PlacesError, ProgramFunction};
@@ -49,9 +51,11 @@ pub use recording::difference::{
     Side, difference,
 };
 pub use recording::document::{
-    Explain, ExplainFault, ExplainSchema, RecordedWindows, SubjectWindow, explain_schema,
+    Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow,
+    explain_schema,
 };
 pub use recording::footprint::Footprint;
+pub use recording::program_tree::{BlockFunction, BlockNames, program_tree};
 pub use recording::reader::{self, Stop, TraceError};
 pub use recording::tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,

@@ -168,7 +168,16 @@ fn a_document_from_a_file_is_checked_before_its_trees_are_walked() {
         let windows = RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 };
         let window = window(functions);
         let (path, name, image_sha256) = ("a.b".to_owned(), name.to_owned(), "a0".repeat(32));
-        SubjectWindow { path, name, image_sha256, measured_with: None, windows, idle: 0, window }
+        SubjectWindow {
+            path,
+            name,
+            image_sha256,
+            measured_with: None,
+            windows,
+            idle: 0,
+            program: None,
+            window,
+        }
     };
     let whole = Explain::new(side("base", &[(A, 1)]), Some(side("new", &[(A, 4), (B, 2)])));
     assert_eq!(whole.check(), Ok(()));

@@ -15,6 +15,7 @@ mod repeats;
 mod sleeps;
 mod sums;
 mod threads;
+mod trees;
 mod versions;
 mod windows;
 
@@ -44,6 +45,7 @@ fn build() -> PathBuf {
     std::fs::create_dir_all(&folder).unwrap();
     for name in [
         "benches",
+        "calls",
         "clean",
         "compat32",
         "crew",

@@ -26,6 +26,7 @@ fn window(path: &str, text: &str) -> SubjectWindow {
         measured_with: None,
         windows: RecordedWindows { recorded: 1, interrupted: 0, unstamped: 0, alike: 1 },
         idle: 0,
+        program: None,
         window: tree(text),
     }
 }

@@ -43,7 +43,18 @@ fn account(rows: Vec<AccountRow>) -> Account {
     let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
     let (windows, processes) = (Vec::new(), AccountProcesses::default());
     let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-    Account { idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps }
+    Account {
+        idled: 0,
+        rows,
+        regions,
+        misuses,
+        cells,
+        windows,
+        processes,
+        threads,
+        sleeps,
+        tree: None,
+    }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {

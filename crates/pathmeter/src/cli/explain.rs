@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 use pathmeter_measure::image::Image;
 use pathmeter_report::{Least, Limits};
 
-use super::{GuestArgs, WindowArgs};
+use super::{GuestArgs, PackingArgs, WindowArgs};
 use crate::screen::destination::{Named, is_stdout};
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -17,13 +18,19 @@ Examples:
                                                       what the I/O bitmaps cost
   pathmeter explain tcp.round-trip bzImage --svg tcp.svg --min 2%
   pathmeter explain switch.yield bzImage --vmlinux vmlinux   inlined functions too
-  pathmeter explain syscall.getppid bzImage --json | jq .base.window.census";
+  pathmeter explain syscall.getppid bzImage --json | jq .base.window.census
+  pathmeter explain openat bzImage -- ls -R /         a row of `pathmeter run`: its call tree
+  pathmeter explain openat bzImage --callers -- ls -R /       and who makes the calls
+  pathmeter explain 'user code' bzImage --svg own.svg -- ./program
+  pathmeter explain user.my-fstat old.deb new.deb -- ./program
+                                                      a region, and which functions changed it";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
-    /// The path, as `pathmeter list paths` names it
+    /// The path, as `pathmeter list paths` names it; with PROGRAM, a row of `pathmeter run`, such as
+    /// `read`, `page fault: write, page not present` or `user code`, or a region: `user.NAME`
     pub(crate) path: String,
     /// A kernel image, or lab[:mechanism=variant,…]; no result, since that holds no kernel
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
@@ -35,6 +42,9 @@ pub(crate) struct ExplainArgs {
     /// Another path of the same kernel: show how PATH differs from it
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
+    /// The program whose row is explained.
+    #[command(flatten)]
+    pub(crate) program: ExplainedProgram,
     /// Debug information.
     #[command(flatten)]
     pub(crate) debug: VmlinuxArgs,
@@ -47,6 +57,24 @@ pub(crate) struct ExplainArgs {
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
+}
+
+/// A program of which a row is explained.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainedProgram {
+    /// What is executed.
+    #[command(flatten)]
+    pub(crate) packing: PackingArgs,
+    /// Show also which calls of PROGRAM lead to the row; those of regions and of `user code` are
+    /// always shown
+    #[arg(long)]
+    pub(crate) callers: bool,
+    /// The exit code that PROGRAM must end with; with any other there is no measurement
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) exit_code: u8,
+    /// Take functions of PROGRAM as regions, as `pathmeter run` does; repeated
+    #[arg(long, value_name = "SYMBOL", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) region_function: Vec<String>,
 }
 
 /// The vmlinux of each kernel.

@@ -1,4 +1,7 @@
-//! `pathmeter explain`: which functions a path's instructions, or a difference's, are in.
+//! `pathmeter explain`: which functions a path's instructions, or a difference's, are in; or those
+//! of a row of a program.
+
+mod program;
 
 use std::iter;
 use std::path::{Path, PathBuf};
@@ -33,6 +36,9 @@ pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> 
 
 /// Where the path's instructions are, or the difference to another kernel or path.
 fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
+    if !args.program.packing.command.is_empty() {
+        return program::explained(args, screen);
+    }
     refuse_unused_windows(args)?;
     let find = |name| RecordablePath::or_window(name, &args.windows.window);
     let path = find(&args.path)?;

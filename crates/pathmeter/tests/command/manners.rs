@@ -168,7 +168,7 @@ fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
         ),
         (&["explain", "file.*", "base.json"], "one path, not a pattern"),
         (&["explain", "getppid", "base.json"], "did you mean syscall.getppid"),
-        (&["explain", "openat", "k", "--", "./p"], "use run --explain"),
+        (&["explain", "lab", "--", "./p"], "the row comes first: pathmeter explain ROW lab -- ./p"),
         (&["explain", "file.stat", "k", "--format", "csv"], "explain has no option --format; meas"),
         (&["measure", "k", "--under", "mitigations=off"], "mean boot:mitigations=off?"),
         (&["measure", "k", "--under", "x"], "or cpu:CPU"),

@@ -9,7 +9,6 @@
 
 use pathmeter_model::clean;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use pathmeter_trace::{Counts, Function, LineCounts, SubjectWindow, WindowTree};
 
@@ -24,16 +23,43 @@ const UNKNOWN: &str = "???";
 pub fn callgrind(subject: &SubjectWindow) -> String {
     let tree = &subject.window;
     let calls = calls(tree);
+    // Of a program's row, accesses are not counted: a column of zeros would say that there are none.
+    let columns = if subject.program.is_some() { Columns::Instructions } else { Columns::All };
     let head = format!(
         "# callgrind format\nversion: 1\ncreator: pathmeter {}\ncmd: {}\n\
-         positions: line\nevents: Ir Dr Dw\nsummary: {}\n",
+         positions: line\nevents: {}\nsummary: {}\n",
         env!("CARGO_PKG_VERSION"),
         clean(&format!("{} on {}", subject.path, subject.name)),
-        total(tree),
+        columns.events(),
+        columns.of(total(tree)),
     );
-    let functions = (0..).zip(&tree.functions).map(|(index, _)| function(tree, index, &calls));
-    let foot = format!("\ntotals: {}\n", total(tree));
+    let functions =
+        (0..).zip(&tree.functions).map(|(index, _)| function(tree, index, &calls, columns));
+    let foot = format!("\ntotals: {}\n", columns.of(total(tree)));
     std::iter::once(head).chain(functions).chain([foot]).collect()
+}
+
+/// Which costs are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    All,
+    Instructions,
+}
+
+impl Columns {
+    fn events(self) -> &'static str {
+        match self {
+            Self::All => "Ir Dr Dw",
+            Self::Instructions => "Ir",
+        }
+    }
+
+    fn of(self, cost: Cost) -> String {
+        match self {
+            Self::All => format!("{} {} {}", cost.instructions, cost.loads, cost.stores),
+            Self::Instructions => cost.instructions.to_string(),
+        }
+    }
 }
 
 /// By caller and callee: from how many places, and what it costs with all below.
@@ -74,12 +100,6 @@ impl Cost {
     }
 }
 
-impl fmt::Display for Cost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.instructions, self.loads, self.stores)
-    }
-}
-
 fn total(tree: &WindowTree) -> Cost {
     let mut total = Cost::default();
     tree.nodes.iter().for_each(|node| total.add((&node.counts).into()));
@@ -103,22 +123,23 @@ fn calls(tree: &WindowTree) -> Calls {
 }
 
 /// A function's own cost, and its calls.
-fn function(tree: &WindowTree, index: u32, calls: &Calls) -> String {
+fn function(tree: &WindowTree, index: u32, calls: &Calls, columns: Columns) -> String {
     let about = &tree.functions[index as usize];
     let (file, line) = place(about);
     let calls = calls.range((index, 0)..=(index, u32::MAX));
     let calls = calls.map(|((_, callee), (number, cost))| {
         let callee = &tree.functions[*callee as usize];
         let (object, name, (file, at)) = (object(callee), name_of(callee), place(callee));
+        let cost = columns.of(*cost);
         format!("cob={object}\ncfi={file}\ncfn={name}\ncalls={number} {at}\n{line} {cost}\n")
     });
     let head = format!("\nob={}\nfl={file}\nfn={}\n", object(about), name_of(about));
-    [head, own_lines(about, &file)].into_iter().chain(calls).collect()
+    [head, own_lines(about, &file, columns)].into_iter().chain(calls).collect()
 }
 
 /// A function's own cost line by line: what is in no line, the lines in its `file`, those in
 /// others.
-fn own_lines(function: &Function, file: &str) -> String {
+fn own_lines(function: &Function, file: &str, columns: Columns) -> String {
     let mut lines: Vec<_> =
         function.lines.iter().map(|line| (clean(&line.source.file), line)).collect();
     lines.sort_by_key(|(of, _)| of != file);
@@ -127,10 +148,11 @@ fn own_lines(function: &Function, file: &str) -> String {
         rest.subtract((*line).into());
     }
     let unknown = lines.is_empty() || rest != Cost::default();
-    let unknown = unknown.then(|| format!("0 {rest}\n"));
+    let unknown = unknown.then(|| format!("0 {}\n", columns.of(rest)));
     let by_file = lines.chunk_by(|a, b| a.0 == b.0).map(|lines| {
-        let cost =
-            |(_, line): &(_, &LineCounts)| format!("{} {}\n", line.source.line, Cost::from(*line));
+        let cost = |(_, line): &(_, &LineCounts)| {
+            format!("{} {}\n", line.source.line, columns.of(Cost::from(*line)))
+        };
         let costs: String = lines.iter().map(cost).collect();
         if lines[0].0 == file { costs } else { format!("fi={}\n{costs}fe={file}\n", lines[0].0) }
     });

@@ -1,6 +1,10 @@
 //! What an explanation is about: path, subjects, windows, and the window in one line.
 
-use pathmeter_trace::{Counts, Explain, Footprint, RecordedWindows, SubjectWindow, WindowTree};
+use pathmeter_model::{clean, command_line};
+use pathmeter_trace::{
+    Counts, DEEPEST_CALL, Explain, Footprint, MAX_NODES, ProgramTree, RecordedWindows,
+    SubjectWindow, WindowTree,
+};
 
 use crate::comparison::MANY_VALUES;
 use crate::measured_with::of_two;
@@ -10,7 +14,8 @@ use crate::style::{QUIET, Style};
 /// Lines of a heading and what it stands for.
 pub(super) fn head(explain: &Explain, style: Style) -> String {
     let base = &explain.base;
-    let path = || ("path", base.path.clone());
+    let word = if base.program.is_some() { "row" } else { "path" };
+    let path = || (word, base.path.clone());
     let subject = || ("subject", base.name.clone());
     let two = |name: fn(&SubjectWindow) -> &str, new| {
         [("base", in_short(name(base), base)), ("new", in_short(name(new), new))]
@@ -35,6 +40,9 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
 }
 
 fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
+    if let Some(program) = &subject.program {
+        return of_program(subject, program);
+    }
     let windows = format!("{}; shown is the first of those alike", windows(&subject.windows));
     vec![
         ("recorded", windows),
@@ -46,8 +54,74 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     ]
 }
 
+fn of_program(subject: &SubjectWindow, program: &ProgramTree) -> Vec<(&'static str, String)> {
+    let counted = runs(subject, program);
+    let facts = [
+        ("program", clean(&command_line(&program.command))),
+        ("counted", counted),
+        ("executes", executes(subject) + &calls(subject, program)),
+    ];
+    facts.into_iter().chain(lacks(program).map(|lack| ("note", lack))).collect()
+}
+
+/// ` in 20 calls, 1,363 each`; nothing of what is not called.
+fn calls(subject: &SubjectWindow, program: &ProgramTree) -> String {
+    match program.calls {
+        0 => String::new(),
+        1 => " in 1 call".to_owned(),
+        calls => format!(
+            " in {} calls, {} each",
+            grouped(calls),
+            grouped((subject.window.total + calls / 2) / calls)
+        ),
+    }
+}
+
+/// `6 runs after the first, 4 with this number; shown is run 3`.
+fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
+    let RecordedWindows { recorded, alike, .. } = subject.windows;
+    match (recorded, program.run) {
+        (1, 1) => "1 run, which is cold".to_owned(),
+        (1, _) => "1 run after the first".to_owned(),
+        (runs, shown) => format!(
+            "{} runs after the first, {} with this number; shown is run {shown}",
+            grouped(runs),
+            grouped(alike)
+        ),
+    }
+}
+
+/// What the tree of a program does not have.
+fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
+    let deeper = (program.deeper > 0).then(|| {
+        format!(
+            "{} calls were made on top of {DEEPEST_CALL} others: what they execute is counted in \
+             the last of these",
+            grouped(program.deeper)
+        )
+    });
+    let beyond = (program.beyond > 0).then(|| {
+        format!(
+            "the tree has more than {} places: what the others execute is in one of its own",
+            grouped(MAX_NODES as u64 - 1)
+        )
+    });
+    let nameless = (!program.without_symbols.is_empty()).then(|| {
+        format!(
+            "some functions have no symbol, and are named by their addresses: in {}",
+            clean(&program.without_symbols.join(", "))
+        )
+    });
+    [deeper, beyond, nameless].into_iter().flatten()
+}
+
 fn in_short(name: &str, subject: &SubjectWindow) -> String {
-    format!("{name}: {}; {}", executes(subject), windows(&subject.windows))
+    let Some(program) = &subject.program else {
+        return format!("{name}: {}; {}", executes(subject), windows(&subject.windows));
+    };
+    let all = [executes(subject) + &calls(subject, program), runs(subject, program)];
+    let all: Vec<String> = all.into_iter().chain(lacks(program)).collect();
+    format!("{name}: {}", all.join("; "))
 }
 
 /// `31 windows, 29 alike, 2 interrupted`.

@@ -1,5 +1,6 @@
 //! Reads the program plugin's stream (`docs/reference/program-format.md`): the rows of every run.
 
+mod call_tree;
 mod kind;
 mod point_window;
 mod process;
@@ -11,6 +12,10 @@ use std::io::Read;
 use std::mem::take;
 use std::sync::Arc;
 
+pub use call_tree::{
+    AccountNode, AccountNodeKind, AccountTree, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
+    MAX_NODES, TreeCell, TreeForm, code_hash,
+};
 pub(crate) use kind::KINDS;
 pub use kind::RowKind;
 pub use point_window::{AccountWindow, KernelWindow};
@@ -95,6 +100,8 @@ pub struct Account {
     pub threads: AccountThreads,
     /// Where its tasks slept, and who woke them.
     pub sleeps: AccountSleeps,
+    /// The calls of the rows whose tree was asked for.
+    pub tree: Option<AccountTree>,
 }
 
 /// What a row executed in a block of the kernel's code.
@@ -225,6 +232,8 @@ pub struct Accounts {
     pub runs: Vec<Result<Account, Lost>>,
     /// The names of regions, by number.
     pub names: Vec<String>,
+    /// The pages of the programs' code, by number, if a tree was asked for.
+    pub pages: Vec<CodePage>,
     /// Why reading ended before the stream did.
     pub fault: Option<&'static str>,
 }
@@ -242,11 +251,14 @@ pub fn accounts(stream: impl Read) -> Accounts {
         processes: AccountProcesses::default(),
         threads: AccountThreads::default(),
         sleeps: AccountSleeps::default(),
+        tree: None,
+        pages: Vec::new(),
         events: HashSet::new(),
     };
     let mut accounts = Accounts::default();
     accounts.fault = reader.all(&mut accounts.runs).err();
     accounts.names = take(&mut reader.names);
+    accounts.pages = take(&mut reader.pages);
     // Whoever writes must not wait for a reader that has gone.
     let _ = std::io::copy(&mut reader.stream, &mut std::io::sink());
     accounts
@@ -266,6 +278,9 @@ struct Reader<R> {
     processes: AccountProcesses,
     threads: AccountThreads,
     sleeps: AccountSleeps,
+    tree: Option<AccountTree>,
+    /// Of all runs.
+    pages: Vec<CodePage>,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,
 }
@@ -294,6 +309,7 @@ impl<R: Read> Reader<R> {
             self.processes = AccountProcesses::default();
             self.threads = AccountThreads::default();
             self.sleeps = AccountSleeps::default();
+            self.tree = None;
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -312,11 +328,22 @@ impl<R: Read> Reader<R> {
         let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
         let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
         let (processes, threads) = (take(&mut self.processes), take(&mut self.threads));
-        let sleeps = take(&mut self.sleeps);
-        Ok(Account { idled, rows, regions, misuses, cells, windows, processes, threads, sleeps })
+        let (sleeps, tree) = (take(&mut self.sleeps), take(&mut self.tree));
+        Ok(Account {
+            idled,
+            rows,
+            regions,
+            misuses,
+            cells,
+            windows,
+            processes,
+            threads,
+            sleeps,
+            tree,
+        })
     }
 
-    /// A record about regions, windows, cells, processes, sleeps or threads.
+    /// A record about regions, windows, cells, processes, sleeps, threads or a tree.
     fn mark(&mut self, tag: u8) -> Result<(), &'static str> {
         match tag {
             3 => self.new_name(),
@@ -342,6 +369,10 @@ impl<R: Read> Reader<R> {
             15 => self.read_threads(),
             16 => self.thread(),
             17 => self.thread_part(),
+            18 => self.code_page(),
+            19 => self.read_tree(),
+            20 => self.node(),
+            21 => self.tree_cell(),
             _ => Err("it has a record of an unknown kind"),
         }
     }

@@ -9,14 +9,14 @@ use crate::c_header::{constants, header};
 
 /// A stream, as the plugin writes it.
 #[derive(Clone)]
-struct Stream(Vec<u8>);
+pub(super) struct Stream(Vec<u8>);
 
 impl Stream {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(HEADER.to_vec())
     }
 
-    fn record(mut self, tag: u8, numbers: &[u64]) -> Self {
+    pub(super) fn record(mut self, tag: u8, numbers: &[u64]) -> Self {
         self.0.push(tag);
         for number in numbers {
             self.put(*number);
@@ -44,23 +44,23 @@ impl Stream {
         told
     }
 
-    fn rows(self, idled: u64, rows: &[[u64; 11]]) -> Self {
+    pub(super) fn rows(self, idled: u64, rows: &[[u64; 11]]) -> Self {
         self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
     }
 
-    fn read(&self) -> Accounts {
+    pub(super) fn read(&self) -> Accounts {
         accounts(&self.0[..])
     }
 
     /// Why it can't be read to its end, with so many runs before that.
-    fn fault(&self, runs: usize) -> &'static str {
+    pub(super) fn fault(&self, runs: usize) -> &'static str {
         let read = self.read();
         assert_eq!(read.runs.len(), runs);
         read.fault.unwrap()
     }
 
     /// The only run, which must be readable.
-    fn run(&self) -> Account {
+    pub(super) fn run(&self) -> Account {
         let Accounts { mut runs, fault: None, .. } = self.read() else {
             panic!("{:?}", self.read())
         };
@@ -450,7 +450,7 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
         (Stream(b"PMPR\x05\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(18, &[]), 0, "it has a record of an unknown kind"),
+        (good().record(22, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),

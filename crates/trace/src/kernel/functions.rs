@@ -1,6 +1,6 @@
 //! The kernel's functions, by the text of `/proc/kallsyms`: names to addresses.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::kernel::kallsyms::{KernelSymbol, SymbolsError, lines};
@@ -54,6 +54,18 @@ impl<'a> KernelCode<'a> {
             self.by_name.range(prefix..).take_while(move |(name, _)| name.starts_with(prefix));
         from.filter_map(|(name, addresses)| Some((*name, *addresses.first()?)))
     }
+}
+
+/// The lines of the table of places by which the plugin is told where functions begin: those of the
+/// kernel and its modules, ascending.
+///
+/// # Errors
+/// The text is no symbol table.
+pub fn start_lines(kallsyms: &[u8]) -> Result<String, SymbolsError> {
+    let functions = lines(kallsyms)?.into_iter().filter(KernelSymbol::is_text);
+    let starts: BTreeSet<u64> = functions.map(|symbol| symbol.address).collect();
+    let of_kernel = starts.range(1 << 63..);
+    Ok(of_kernel.map(|start| format!("y {start:x}\n")).collect())
 }
 
 /// The names of all functions in the text of `/proc/kallsyms`, modules' too, without what compilers

@@ -154,6 +154,23 @@ impl KernelPlaces {
         table.into_bytes()
     }
 
+    /// The lines of that table by which the tree of these rows, or of a region, is asked for: with
+    /// the calls that lead to the rows, or from there on.
+    pub fn tree_lines(rows: &[(RowKind, u32)], region: Option<&str>, callers: bool) -> String {
+        let mut lines = String::new();
+        for (kind, id) in rows {
+            let number = KINDS.iter().position(|known| known == kind).unwrap_or(0);
+            let _ = writeln!(lines, "g {number:x} {id:x}");
+        }
+        if let Some(region) = region {
+            let _ = writeln!(lines, "h {region}");
+        }
+        if callers {
+            lines.push_str("q\n");
+        }
+        lines
+    }
+
     /// The places that a debugger has to know, with their first address and the one after the last.
     /// Of a table of interrupts, the entries of the PC's own lines.
     pub fn landmarks(&self) -> Vec<(Range<u64>, Landmark)> {

@@ -59,8 +59,34 @@ pub struct SubjectWindow {
     /// were not executed. Known of waits that the kernel itself stamps; else 0.
     #[serde(default)]
     pub idle: u64,
-    /// The window that stands for all: the first with the most frequent total.
+    /// What `window` is of a program's run; null of a path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramTree>,
+    /// The window that stands for all: the first with the most frequent total. Of a program, all
+    /// that the row or region executed in one run.
     pub window: WindowTree,
+}
+
+/// What a tree of a program is of. Its windows are runs, and only instructions and steps of the
+/// clock are counted in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramTree {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The run that is shown, from 1. The first one is cold.
+    pub run: u64,
+    /// How often the row was entered, or the region executed, in that run.
+    pub calls: u64,
+    /// Calls in that run that were made on top of 512 others of their task: what they executed is
+    /// in the last of these.
+    pub deeper: u64,
+    /// How often in that run there was no room for a call: what it executed is below a node of its
+    /// own, and in `unattributed`.
+    pub beyond: u64,
+    /// Files of which code without a symbol was executed: functions there are named by their
+    /// addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_symbols: Vec<String>,
 }
 
 /// How many windows a recording has, and what became of them.
@@ -93,7 +119,8 @@ impl SubjectWindow {
             alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
         };
         let measured_with = None;
-        Some(Self { path, name, image_sha256, measured_with, windows, idle: 0, window })
+        let program = None;
+        Some(Self { path, name, image_sha256, measured_with, windows, idle: 0, program, window })
     }
 }
 

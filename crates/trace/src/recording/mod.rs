@@ -6,6 +6,7 @@ pub(crate) mod document;
 pub(crate) mod footprint;
 pub(crate) mod line_counts;
 pub(crate) mod listing;
+pub(crate) mod program_tree;
 pub mod reader;
 pub(crate) mod source_places;
 pub(crate) mod tree;

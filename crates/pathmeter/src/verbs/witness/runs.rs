@@ -165,7 +165,18 @@ mod tests {
         let run = run.map(|rows| {
             let (windows, processes) = (Vec::new(), AccountProcesses::default());
             let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-            Account { idled: 0, rows, regions, misuses, cells, windows, processes, threads, sleeps }
+            Account {
+                idled: 0,
+                rows,
+                regions,
+                misuses,
+                cells,
+                windows,
+                processes,
+                threads,
+                sleeps,
+                tree: None,
+            }
         });
         RanProgram {
             proofs: vec![],

@@ -220,6 +220,7 @@ ffffffff82000900 T __entry_text_end
             processes,
             threads,
             sleeps,
+            tree: None,
         };
         Accounts { runs: vec![Ok(run)], ..Accounts::default() }
     }

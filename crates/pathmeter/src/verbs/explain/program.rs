@@ -1,0 +1,67 @@
+//! `explain ROW KERNEL -- PROGRAM`: in which functions the instructions of a row of a program are.
+
+use pathmeter_measure::failure::Failure;
+use pathmeter_measure::image::Image;
+use pathmeter_measure::program_tree::{AskedTree, row_tree};
+use pathmeter_measure::session::Session;
+use pathmeter_measure::subject;
+use pathmeter_measure::threads::at_once;
+use pathmeter_trace::{Explain, SubjectWindow};
+use pathmeter_vm::Progress;
+
+use crate::cli::ExplainArgs;
+use crate::screen::output::Screen;
+use crate::screen::progress::{Board, Line};
+use crate::verbs::run::{packed, refuse_few};
+
+/// Where the row's instructions are, or the difference to another kernel.
+pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
+    refuse_of_paths(args)?;
+    subject::refuse_results(std::iter::once(&args.subject).chain(&args.new))?;
+    let of = &args.program;
+    let (packed, memory) = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
+    let regions = packed.regions(&of.region_function)?;
+    let (row, callers) = (&*args.path, of.callers);
+    let asked = AskedTree { packed: &packed, row, regions: &regions, callers };
+    let (session, images) = super::prepared(args)?;
+    let images = args.debug.of(images, args.new.is_none());
+    let guests = session.with_memory(memory);
+    let board = Board::new(screen);
+    let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
+    let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
+    let Some([base, new]) = images.first_chunk() else {
+        let image = &images[0];
+        return Ok(Explain::new(tree(image, &line("", image))?, None));
+    };
+    refuse_few(Some(args.guest.perturb as usize))?;
+    let lines = (line("base ", base), line("new ", new));
+    // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
+    let trees = at_once(|| tree(base, &lines.0), || tree(new, &lines.1));
+    let (base, new) = Failure::both(trees.0, trees.1)?;
+    Ok(Explain::new(base, Some(new)))
+}
+
+fn tree(
+    sessions: [&Session; 2],
+    image: &Image,
+    asked: &AskedTree<'_>,
+    line: &Line<'_>,
+) -> Result<SubjectWindow, Failure> {
+    row_tree(sessions, image, asked, &|progress: Progress<'_>| line.show(progress))
+}
+
+/// Refuses what only paths have.
+fn refuse_of_paths(args: &ExplainArgs) -> Result<(), Failure> {
+    let of_paths = [
+        (args.against.is_some(), "--against"),
+        (!args.windows.window.is_empty(), "--window"),
+        (args.output.placement, "--placement"),
+    ];
+    match of_paths.into_iter().find(|(given, _)| *given) {
+        Some((_, option)) => Err(Failure::Usage {
+            message: format!("{option} is about paths, and here a program is explained"),
+            help: format!("leave out {option}, or the two dashes and the program"),
+        }),
+        None => Ok(()),
+    }
+}
