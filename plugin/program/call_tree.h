@@ -43,8 +43,9 @@ struct call_tree {
 	struct node *nodes;	/* number 0 is none */
 	uint32_t count, rest;	/* the latter: that of REST_NODE; 0 until there is one */
 	bool full;		/* there is room for no more nodes, since there is none for cells */
-	uint64_t deeper;	/* calls on top of DEEPEST_CALL others since the kernel was entered, or of
-				 * the task's own code: they are counted in the last of these */
+	/* Calls on top of DEEPEST_CALL others, in the task's own code or in what the kernel was
+	 * entered for: they are counted in the last of these. */
+	uint64_t deeper;
 	uint64_t beyond;	/* calls that no node was left for */
 	char region[LONGEST_WANTED + 1];	/* whose tree is wanted; empty if none is */
 	uint32_t region_name;	/* its number, in this run */

@@ -1,6 +1,6 @@
 /*
  * Pages of the programs' code, by what is in them: the host, which has the programs' files, finds
- * out from that where in a file a block's code is. An address tells it not: each process has others.
+ * out from that where in a file code is. An address tells it not: each process has others.
  */
 #ifndef PLUGIN_CODE_PAGES_H
 #define PLUGIN_CODE_PAGES_H
@@ -16,8 +16,8 @@ enum { MOST_PAGES = 1 << 14, PAGE_BITS = 12 };
  * program's is written to the stream. */
 uint64_t code_block(const struct qemu_plugin_insn *insn);
 
-/* Where the block is: an address of the kernel's, or the number of a program's page, from 1, and the
- * place in that. A cell's USER_CODE if it is not known. */
+/* Where the block is: an address of the kernel's, or the number of a program's page, from 1, and
+ * the place in that. A cell's USER_CODE if it is not known. */
 static inline uint64_t place_of(uint64_t block)
 {
 	return (uint64_t)((int64_t)(block << 16) >> 16);

@@ -3,7 +3,43 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pathmeter_trace::{MAX_WINDOWS, Owner, ThreadOwner, accounts};
+use pathmeter_trace::{
+    AccountTree, BlockFunction, BlockNames, CodePlace, MAX_NODES, MAX_WINDOWS, Owner, ThreadOwner,
+    accounts, program_tree,
+};
+
+/// Names that depend on nothing but the block.
+struct Names;
+
+impl BlockNames for Names {
+    fn function(&self, block: u64) -> Option<BlockFunction> {
+        let offset = block % 64;
+        let module = CodePlace::of(block).map(|place| place.page.to_string());
+        let name = format!("f{}", block / 64);
+        (block % 3 > 0).then_some(BlockFunction { name, module, offset, address: block })
+    }
+
+    fn nameless(&self, block: u64) -> (String, Option<String>) {
+        (block.to_string(), None)
+    }
+
+    fn process(&self, number: u64) -> String {
+        number.to_string()
+    }
+}
+
+/// What a tree is made of can be walked, and no instruction of it is lost.
+fn check_tree(tree: &AccountTree) {
+    assert!(tree.nodes.len() <= MAX_NODES);
+    for (place, node) in tree.nodes.iter().enumerate() {
+        assert!(node.parent.is_none_or(|parent| (parent as usize) < place));
+    }
+    let add = |sum: u64, more: u64| sum.saturating_add(more);
+    let cells = tree.cells.iter().map(|cell| cell.instructions).fold(0, add);
+    let window = program_tree(tree, 0, |_| true, &Names);
+    let nodes = window.nodes.iter().map(|node| node.counts.instructions).fold(0, add);
+    assert_eq!((nodes, window.total), (cells, cells));
+}
 
 fuzz_target!(|bytes: &[u8]| {
     let accounts = accounts(bytes);
@@ -27,6 +63,9 @@ fuzz_target!(|bytes: &[u8]| {
                 ThreadOwner::Thread(place) => assert!(*place < threads.len()),
                 ThreadOwner::Beyond(process) => assert!(*process < processes.len()),
             }
+        }
+        if let Some(tree) = &account.tree {
+            check_tree(tree);
         }
         for region in &account.regions {
             assert!(region.windows.len() <= MAX_WINDOWS);

@@ -29,8 +29,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
 pub(crate) struct ExplainArgs {
-    /// The path, as `pathmeter list paths` names it; with PROGRAM, a row of `pathmeter run`, such as
-    /// `read`, `page fault: write, page not present` or `user code`, or a region: `user.NAME`
+    /// The path, as `pathmeter list paths` names it; with PROGRAM, a row of `pathmeter run`, such
+    /// as `read`, `page fault: write, page not present` or `user code`, or a region: `user.NAME`
     pub(crate) path: String,
     /// A kernel image, or lab[:mechanism=variant,…]; no result, since that holds no kernel
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]

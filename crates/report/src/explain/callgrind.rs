@@ -23,7 +23,7 @@ const UNKNOWN: &str = "???";
 pub fn callgrind(subject: &SubjectWindow) -> String {
     let tree = &subject.window;
     let calls = calls(tree);
-    // Of a program's row, accesses are not counted: a column of zeros would say that there are none.
+    // Of a program's row accesses are not counted: a column of zeros would say there are none.
     let columns = if subject.program.is_some() { Columns::Instructions } else { Columns::All };
     let head = format!(
         "# callgrind format\nversion: 1\ncreator: pathmeter {}\ncmd: {}\n\

@@ -95,8 +95,8 @@ fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
 fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
     let deeper = (program.deeper > 0).then(|| {
         format!(
-            "{} calls were made on top of {DEEPEST_CALL} others: what they execute is counted in \
-             the last of these",
+            "{} calls of the run were made on top of {DEEPEST_CALL} others: what they execute \
+             counts in the last of these",
             grouped(program.deeper)
         )
     });

@@ -219,8 +219,8 @@ proptest! {
             }
         }).collect();
         let count = u32::try_from(nodes.len()).unwrap();
-        let cells: Vec<TreeCell> =
-            counted.into_iter().map(|(at, block, number)| cell(at % count, block, number)).collect();
+        let cells = counted.into_iter().map(|(at, block, own)| cell(at % count, block, own));
+        let cells: Vec<TreeCell> = cells.collect();
         let sum: u64 = cells.iter().map(|cell| cell.instructions).sum();
         let form = if callers { TreeForm::Callers } else { TreeForm::Row };
         let tree = built(form, nodes, cells);
