@@ -131,7 +131,7 @@ fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, F
         return Ok(None);
     }
     run::refuse_few(Some(args.guest.perturb as usize))?;
-    run::packed(args.packing.words(), &args.guest, screen).map(Some)
+    run::packed(args.packing.words(), &args.guest, 0, screen).map(Some)
 }
 
 /// What measures one kernel under conditions.

@@ -44,7 +44,7 @@ fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<CellProgram>, Fa
     match &args.program {
         Some(Words(command)) => {
             run::refuse_few(Some(args.guest.perturb as usize))?;
-            run::packed((command, &args.files), &args.guest, screen).map(Some)
+            run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
         }
         None => Ok(None),
     }

@@ -19,13 +19,13 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     refuse_of_paths(args)?;
     subject::refuse_results(std::iter::once(&args.subject).chain(&args.new))?;
     let of = &args.program;
-    let (packed, memory) = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
-    let regions = packed.regions(&of.region_function)?;
+    let program = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
+    let regions = program.packed.regions(&of.region_function)?;
     let (row, callers) = (&*args.path, of.callers);
-    let asked = AskedTree { packed: &packed, row, regions: &regions, callers };
+    let asked = AskedTree { packed: &program.packed, row, regions: &regions, callers };
     let (session, images) = super::prepared(args)?;
     let images = args.debug.of(images, args.new.is_none());
-    let guests = session.with_memory(memory);
+    let guests = session.with_memory(program.memory_mib);
     let board = Board::new(screen);
     let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
     let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);

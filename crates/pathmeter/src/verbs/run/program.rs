@@ -83,11 +83,13 @@ fn unnamed(subjects: &[Subject]) -> Failure {
     Failure::Usage { message: "no program is named".to_owned(), help: format!("name it {again}") }
 }
 
-/// The program with its files.
+/// The program with its files, which must end with `exit_code`.
 pub(crate) fn packed(
     (command, files): (&[OsString], &FilesArgs),
     guest: &GuestArgs,
+    exit_code: u8,
     screen: &Screen,
 ) -> Result<CellProgram, Failure> {
-    CellProgram::new(packing::pack(command, files, screen)?, guest.perturb, guest.memory, 0)
+    let packed = packing::pack(command, files, screen)?;
+    CellProgram::new(packed, guest.perturb, guest.memory, exit_code)
 }
