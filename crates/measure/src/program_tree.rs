@@ -84,8 +84,9 @@ pub fn row_tree(
         return make();
     }
     let debug = debug_files(asked.packed.files());
+    let AskedTree { packed, row, regions, callers } = asked;
     let document =
-        format!("tree {FORMAT} {} {} {:?} {debug:?}", asked.row, asked.callers, asked.regions);
+        format!("tree {FORMAT} {row} {callers} {} {regions:?} {debug:?}", packed.expected);
     let key = guests.program_key(image, initramfs.as_bytes(), &document);
     let parse = |bytes: &[u8]| {
         let window: SubjectWindow = serde_json::from_slice(bytes).ok()?;

@@ -1,6 +1,7 @@
 //! The kernel's functions, by the text of `/proc/kallsyms`: names to addresses.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt::Write as _;
 use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::kernel::kallsyms::{KernelSymbol, SymbolsError, lines};
@@ -65,7 +66,11 @@ pub fn start_lines(kallsyms: &[u8]) -> Result<String, SymbolsError> {
     let functions = lines(kallsyms)?.into_iter().filter(KernelSymbol::is_text);
     let starts: BTreeSet<u64> = functions.map(|symbol| symbol.address).collect();
     let of_kernel = starts.range(1 << 63..);
-    Ok(of_kernel.map(|start| format!("y {start:x}\n")).collect())
+    Ok(of_kernel.fold(String::new(), |mut table, start| {
+        // Writing to a String can't fail.
+        let _ = writeln!(table, "y {start:x}");
+        table
+    }))
 }
 
 /// The names of all functions in the text of `/proc/kallsyms`, modules' too, without what compilers

@@ -88,8 +88,10 @@ struct Home {
     at: Option<u32>,
     /// The function that was called; `None` of a process, which is in no function.
     function: Option<u32>,
-    /// Of a thunk: what it jumps to stands beside it, in its caller.
-    beside: Option<Option<u32>>,
+    /// The node that it was called in.
+    caller: Option<u32>,
+    /// Whether it is a thunk: what it jumps to stands beside it, in its caller.
+    only_jumps: bool,
 }
 
 struct Builder<'a> {
@@ -125,7 +127,9 @@ impl<'a> Builder<'a> {
     /// Finds the homes of all nodes that lead to a cell.
     fn enter(&mut self, nodes: &[AccountNode], cells: &[&TreeCell]) {
         let mut needed = vec![false; nodes.len()];
-        cells.iter().for_each(|cell| needed[cell.node as usize] = true);
+        for cell in cells {
+            needed[cell.node as usize] = true;
+        }
         for (at, node) in nodes.iter().enumerate().rev() {
             if let (true, Some(parent)) = (needed[at], node.parent) {
                 needed[parent as usize] = true;
@@ -168,13 +172,13 @@ impl<'a> Builder<'a> {
             && from == Some(function)
         {
             // For its return address only: the caller goes on.
-            return Home { at: caller, function: Some(function), beside: None };
+            return Home { at: caller, function: Some(function), caller, only_jumps: false };
         }
         let function = entered.map(|(function, _)| function);
         let function = function.unwrap_or_else(|| self.nameless(node.target));
         let at = Some(self.child(caller, function, kind));
-        let beside = self.only_jumps(function).then_some(caller);
-        Home { at, function: Some(function), beside }
+        let only_jumps = self.only_jumps(function);
+        Home { at, function: Some(function), caller, only_jumps }
     }
 
     /// Whether a function does nothing but jump to the one that its caller meant.
@@ -194,10 +198,10 @@ impl<'a> Builder<'a> {
         if home.function == Some(function) {
             return home.at;
         }
-        let (from, kind) = match (home.function, home.beside) {
+        let (from, kind) = match (home.function, home.only_jumps) {
             (None, _) => (home.at, NodeKind::Call),
-            (_, Some(caller)) => (caller, NodeKind::Call),
-            (Some(_), None) => (home.at, NodeKind::TailCall),
+            (_, true) => (home.caller, NodeKind::Call),
+            (_, false) => (home.at, NodeKind::TailCall),
         };
         Some(self.child(from, function, kind))
     }
