@@ -98,9 +98,12 @@ fn a_mitigation_that_mispredicts_each_return_shows() {
         assert_eq!(numbers(&with, call, "mispredicted-returns"), returns, "{call}");
     }
     // With the rest of the mitigations, a plain call of the kernel has none.
-    assert_eq!(numbers(&without, "syscall.getppid", "mispredicted-returns"), [0]);
+    let all = |call: &str, is: fn(&u64) -> bool| {
+        numbers(&without, call, "mispredicted-returns").iter().all(is)
+    };
+    assert!(all("syscall.getppid", |number| *number == 0));
     // Two switches, each of which fills the return stack.
-    assert!(numbers(&without, "switch.yield", "mispredicted-returns").iter().all(|n| *n > 0));
+    assert!(all("switch.yield", |number| *number > 0));
 }
 
 /// As a processor's counter would: neither the number of iterations nor a fault is an instruction.
