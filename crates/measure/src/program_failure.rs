@@ -66,6 +66,11 @@ fn after_signal(signal: u8) -> &'static str {
              for that of the guest: docs/reference/cpu.md lists what each CPU has; none has AVX-512"
         }
         7 | 9 => "if memory ran out, give the guest more with --memory MIB",
+        6 => {
+            "if it got no memory (bad_alloc), give the guest more with --memory MIB; else try it \
+             outside of pathmeter: in the guest it has no network, no terminal, and only the files \
+             that are packed (--file, --root)"
+        }
         25 => {
             "no file, its output neither, may be larger than a quarter of the guest's memory: \
              --memory MIB, or have it write less"

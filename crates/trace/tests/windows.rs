@@ -161,6 +161,9 @@ fn returns_that_match_no_call_are_counted() {
         w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
     }));
     assert_eq!([pushed.unmatched_returns, overwritten.unmatched_returns], [1, 1]);
+    // A processor expects none of the two; the others follow their calls, or calls before the window.
+    let mispredicted = |tree: &WindowTree| tree.events[&Event::MispredictedReturns];
+    assert_eq!([&pushed, &overwritten].map(mispredicted), [1, 1]);
 }
 
 #[test]

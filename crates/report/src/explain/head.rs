@@ -181,9 +181,13 @@ fn accesses(counts: &Counts) -> String {
 }
 
 fn branches(counts: &Counts) -> String {
-    let Counts { taken_branches, indirect_branches, returns, .. } = *counts;
+    let Counts { taken_branches, indirect_branches, returns, mispredicted_returns, .. } = *counts;
+    let mispredicted = match mispredicted_returns {
+        0 => String::new(),
+        some => format!(", {} of them mispredicted", grouped(some)),
+    };
     format!(
-        "{} taken: {} indirect, {} returns",
+        "{} taken: {} indirect, {} returns{mispredicted}",
         grouped(taken_branches),
         grouped(indirect_branches),
         grouped(returns)

@@ -201,6 +201,11 @@ impl Arena {
         counts.taken_branches += 1;
     }
 
+    /// Where a return of `node` led was `predicted`, or not.
+    pub(crate) fn predict(&mut self, node: u32, predicted: bool) {
+        self.tentative(node).counts.mispredicted_returns += u64::from(!predicted);
+    }
+
     /// `node` read memory, `rep` bytes of it by a repeated string instruction.
     #[inline]
     pub(crate) fn load(&mut self, node: u32, access: Access, rep: u64) {

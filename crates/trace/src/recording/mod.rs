@@ -8,6 +8,7 @@ pub(crate) mod line_counts;
 pub(crate) mod listing;
 pub(crate) mod program_tree;
 pub mod reader;
+mod return_stack;
 pub(crate) mod source_places;
 pub(crate) mod tree;
 pub(crate) mod window;

@@ -59,6 +59,9 @@ pub struct Counts {
     pub indirect_branches: u64,
     /// Of these, returns.
     pub returns: u64,
+    /// Of these, returns that a processor's return stack does not expect.
+    #[serde(default)]
+    pub mispredicted_returns: u64,
     /// Those of the clock's steps that are iterations of `rep` strings.
     pub rep_iterations: u64,
     /// Bytes moved by `rep` strings: written by movs, stos and ins, read by the others.
@@ -80,12 +83,13 @@ impl Counts {
             taken_branches,
             indirect_branches,
             returns,
+            mispredicted_returns,
             rep_iterations,
             rep_bytes,
         } = *self;
         let executed = instructions.max(user_instructions).max(clock).max(split_accesses);
         let accessed = loads.max(stores).max(bytes_loaded).max(bytes_stored);
-        let branched = taken_branches.max(indirect_branches).max(returns);
+        let branched = taken_branches.max(indirect_branches).max(returns).max(mispredicted_returns);
         executed.max(accessed).max(branched).max(rep_iterations).max(rep_bytes)
     }
 }
@@ -103,6 +107,7 @@ impl AddAssign for Counts {
         self.taken_branches += other.taken_branches;
         self.indirect_branches += other.indirect_branches;
         self.returns += other.returns;
+        self.mispredicted_returns += other.mispredicted_returns;
         self.rep_iterations += other.rep_iterations;
         self.rep_bytes += other.rep_bytes;
     }
@@ -129,6 +134,7 @@ pub(crate) fn events(counts: &Counts, footprint: &Footprint, census: &Census) ->
         (Event::TakenBranches, counts.taken_branches),
         (Event::IndirectBranches, counts.indirect_branches),
         (Event::Returns, counts.returns),
+        (Event::MispredictedReturns, counts.mispredicted_returns),
         (Event::DataLines, footprint.data_lines),
         (Event::DataPages, footprint.data_pages),
         (Event::CodeLines, footprint.code_lines),

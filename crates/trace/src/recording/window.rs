@@ -20,6 +20,7 @@ use crate::{
         line_counts::{Ledger, NO_ENTRY},
         listing::{Listing, Placed},
         reader::Access,
+        return_stack::ReturnStack,
         tree::NodeKind,
     },
 };
@@ -80,6 +81,8 @@ pub(crate) struct Window {
     pub(crate) interrupts: u64,
     /// Returns that match no call: see [`crate::WindowTree::unmatched_returns`].
     pub(crate) unmatched: u64,
+    /// As of the first stamp.
+    pub(crate) return_stack: ReturnStack,
     /// Stamps so far.
     pub(crate) stamps: u64,
     /// Whether all of it counts, and not what is between its first stamp and its last.
@@ -108,6 +111,7 @@ impl Window {
             inlined: (NO_NODE, 0, 0),
             interrupts: 0,
             unmatched: 0,
+            return_stack: ReturnStack::default(),
             stamps: 0,
             whole: false,
             waits: false,
@@ -126,6 +130,7 @@ impl Window {
         self.current = Chain::new(Arena::UNATTRIBUTED, None);
         (self.tasks, self.latest, self.inlined) = (0, None, (NO_NODE, 0, 0));
         (self.interrupts, self.unmatched, self.stamps) = (0, 0, 0);
+        self.return_stack.clear();
         (self.tentative, self.total) = (Extent::default(), Extent::default());
         (self.whole, self.waits) = (false, false);
         self.epoch += 1;
@@ -214,6 +219,9 @@ impl Window {
 
     /// All counted since the stamp before stands; the first stamp itself doesn't count.
     fn stamp(&mut self) {
+        if self.stamps == 0 {
+            self.return_stack.clear();
+        }
         self.stamps += 1;
         let more = std::mem::take(&mut self.tentative);
         self.total.instructions += more.instructions;

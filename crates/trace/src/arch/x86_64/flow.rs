@@ -63,8 +63,11 @@ impl Window {
         counted: Option<Counted>,
         number: u32,
     ) {
+        let address = listing.instructions[number as usize].address;
+        let predicted = self.is_predicted(before, address);
         if let Some(counted) = counted {
             self.arena.branch(counted.node, before.code.flow);
+            self.arena.predict(counted.node, predicted);
         }
         match before.code.flow {
             Flow::Call | Flow::CallIndirect => self.call(listing, latest, before, number),
@@ -72,6 +75,18 @@ impl Window {
             // Jumps, and what a handler resumed elsewhere.
             _ => self.jump(listing, number),
         }
+    }
+
+    /// Whether the processor's return stack expects `before` to lead to `address`, if it is a return.
+    /// A call of the next instruction only asks where it is: return stacks leave it out.
+    fn is_predicted(&mut self, before: &Placed, address: u64) -> bool {
+        match before.code.flow {
+            Flow::Call if address == before.end => {}
+            Flow::Call | Flow::CallIndirect => self.return_stack.push(before.end),
+            Flow::Return => return !self.return_stack.pop(address),
+            _ => {}
+        }
+        true
     }
 
     /// Neither the instruction before nor anything else in the code leads to `number`.
