@@ -307,9 +307,10 @@ fn none(image: &Image, wanted: &Wanted<'_>, runs: &[ProgramRun], totals: &[u64])
     let rows = runs.iter().flat_map(|run| &run.rows);
     let names: Vec<String> = rows.map(|row| row_name(row.kind, &row.name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let what = match first {
-        true => format!("{} is in the first run only, which is cold", wanted.name),
-        false => format!("the program has no {}", wanted.name),
+    let what = if first {
+        format!("{} is in the first run only, which is cold", wanted.name)
+    } else {
+        format!("the program has no {}", wanted.name)
     };
     let proposed = if first { String::new() } else { meant(wanted.name, &names) };
     let help = proposed + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
