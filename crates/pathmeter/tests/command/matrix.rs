@@ -31,6 +31,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--build-timeout", &["--build-timeout", "5"]),
     ("--by-area", &["--by-area"]),
     ("--cached", &["--cached"]),
+    ("--callers", &["--callers"]),
     ("--callgrind", &["--callgrind", "made"]),
     ("--check", &["--check"]),
     ("--color", &["--color", "always"]),
