@@ -70,7 +70,7 @@ struct block *block_of(struct qemu_plugin_tb *tb, size_t first, size_t size)
 	last = &like->instructions[like->size - 1];
 	like->ending = ending_of(last);
 	like->target = target_of(last, like->end);
-	like->stamp = is_stamp(last);
+	like->stamp = is_stamp(last) && !is_kernel(like->start);
 	like->spot = spot_of(like->start, like->last, last);
 	like->whole.executed = like->size;
 	return intern(like);

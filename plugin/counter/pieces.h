@@ -39,7 +39,7 @@ struct block {			/* begins a line of the host's cache; the order is that of use 
 	uint64_t target;	/* of a JUMP or CALL */
 	uint32_t size;		/* instructions */
 	enum ending ending;
-	bool stamp;		/* ends with rdtsc */
+	bool stamp;		/* ends with rdtsc, of a program: the kernel has some too */
 	bool known;		/* was written to the stream, as ... */
 	uint64_t number;
 	struct block *next;	/* in its bucket */

@@ -6,7 +6,7 @@
  * window counts and how it is written, observation.h when one begins and ends, translation.h what
  * QEMU is told to call where; here is where the plugin starts.
  *
- * A window lasts from the first rdtsc after its begin marker up to the last rdtsc before its end
+ * A window lasts from the program's first rdtsc after its begin marker up to the last before its end
  * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not
  * guest instructions.
  *

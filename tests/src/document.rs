@@ -23,8 +23,8 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "softirq.again+idle",
     "softirq.again+slice",
     "softirq.round-trip",
-    "signal.deliver+rseq-offered",
     "memory.fault-huge",
+    "signal.deliver+rseq-offered",
 ];
 
 /// The paths that the kernels built for tests lack besides.

@@ -84,7 +84,10 @@ fn trees(scene: &Scene, base: &str, new: &str) -> [Trees; 2] {
 /// The tree of a window, whose names and whose returns must be good.
 fn tree(title: String, window: &Value) -> Tree {
     let lost = ["unmatched_returns", "unattributed"].map(|field| number(&window[field]));
-    assert_eq!(lost, [0, 0], "{title}: returns without a call, instructions without a place");
+    // The handler of a fault has the interrupted function return, without a return of its own.
+    let handled = u64::from(title.ends_with(": signal.fault"));
+    let good = lost[0] <= handled && lost[1] == 0;
+    assert!(good, "{title}: returns without a call, instructions without a place: {lost:?}");
     for function in array(&window["functions"]) {
         let name = function["name"].as_str().unwrap();
         let is_no = |(begin, end): &&(&str, &str)| name.starts_with(begin) && name.ends_with(end);

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::examples::DOCUMENTS;
 
 /// What the line begins with that says when and on what a document's figures were measured.
-const EVIDENCE: &str = "**Dated evidence** of ";
+const EVIDENCE: &str = "**Measured on** ";
 
 /// Documents whose numbers are those of formats, limits and manuals, or which have none.
 const REFERENCES: &[&str] = &[

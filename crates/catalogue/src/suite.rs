@@ -1,7 +1,7 @@
 //! The suites, and the order in which their paths are executed.
 
 use pathmeter_probes::{
-    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round,
+    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round, Turn,
 };
 
 static EXACT: &[Path] = &EXACT_PATHS;
@@ -57,7 +57,10 @@ impl Suite {
     /// The paths of one round with their indices, in the order in which each perturbed run executes
     /// them.
     pub fn in_round(self, round: Round) -> impl Iterator<Item = (usize, &'static Path)> {
-        self.paths().iter().enumerate().filter(move |(_, path)| path.kind.round() == round)
+        Turn::ALL.into_iter().flat_map(move |turn| {
+            let paths = self.paths().iter().enumerate();
+            paths.filter(move |(_, path)| path.kind.round() == round && path.turn == turn)
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried},
     path::Kind::Windows,
-    probe::{Probes, row},
+    probe::{Probes, later},
     report::ProbeReport,
     signal::restorer,
     sys::{self, flag, nr},
@@ -18,14 +18,14 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("signal.install", Windows(13), "rt_sigaction of a handler", install),
-    row(
+    later("signal.install", Windows(13), "rt_sigaction of a handler", install),
+    later(
         "signal.mask",
         Windows(13),
         "rt_sigprocmask that blocks a signal, then one that unblocks it",
         mask,
     ),
-    row(
+    later(
         "signal.fault",
         Windows(13),
         "a write to a page that may only be read, its signal's handler, and back",

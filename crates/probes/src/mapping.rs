@@ -9,44 +9,47 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried, unsupported},
     path::Kind::Windows,
-    probe::{Probes, row},
+    probe::{Probes, later},
     report::ProbeReport,
     sys::{self, CStr, Ret, flag, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    row("memory.mmap-munmap", Windows(13), "mmap of a page, not touched, then munmap", |report| {
-        map_unmap(report, 0)
-    }),
-    row(
+    later(
+        "memory.mmap-munmap",
+        Windows(13),
+        "mmap of a page, not touched, then munmap",
+        |report| map_unmap(report, 0),
+    ),
+    later(
         "memory.mmap-munmap+touch",
         Windows(13),
         "mmap of a page, a write to it, munmap",
         |report| map_unmap(report, 1),
     ),
-    row("memory.mmap-64k", Windows(5), "mmap of 16 pages, a write to each, munmap", |report| {
+    later("memory.mmap-64k", Windows(5), "mmap of 16 pages, a write to each, munmap", |report| {
         map_unmap(report, 16)
     }),
-    row(
+    later(
         "memory.mprotect",
         Windows(13),
         "mprotect of a page that takes its write permission, then one that gives it",
         mprotect,
     ),
-    row(
+    later(
         "memory.madvise-dontneed",
         Windows(13),
         "a write to a page, then MADV_DONTNEED, which gives it back",
         dontneed,
     ),
-    row(
+    later(
         "memory.fault-file",
         Windows(13),
         "the first read of a page of a file in memory, mapped privately",
         fault_file,
     ),
-    row(
+    later(
         "memory.fault-huge",
         Windows(11),
         "the first write to a huge page of 2 MiB, then MADV_DONTNEED",

@@ -11,7 +11,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried, unsupported},
     path::Kind::Windows,
-    probe::{Probes, row},
+    probe::{Probes, later},
     report::ProbeReport,
     sys::{self, Ret, flag, nr},
     task::{self, Board, Partner},
@@ -19,14 +19,14 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    row(
+    later(
         "sem.round-trip",
         Windows(13),
         "semop that lets a task go on, and one that waits for its answer",
         semaphores,
     ),
-    row("futex.wake-none", Windows(13), "FUTEX_WAKE of a word that nobody waits for", wake_none),
-    row(
+    later("futex.wake-none", Windows(13), "FUTEX_WAKE of a word that nobody waits for", wake_none),
+    later(
         "futex.wait-eagain",
         Windows(13),
         "FUTEX_WAIT for a value that the word does not have",

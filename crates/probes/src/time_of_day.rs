@@ -8,20 +8,20 @@ use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
     path::Kind::Windows,
-    probe::{Probes, row},
+    probe::{Probes, later},
     report::ProbeReport,
     sys::{self, Timespec, nr},
     vdso,
 };
 
 pub(crate) const PROBES: Probes = &[
-    row(
+    later(
         "time.clock-gettime",
         Windows(13),
         "clock_gettime of the monotonic clock by the vDSO",
         by_vdso,
     ),
-    row("time.clock-gettime+syscall", Windows(13), "the same by the system call", by_syscall),
+    later("time.clock-gettime+syscall", Windows(13), "the same by the system call", by_syscall),
 ];
 
 const MONOTONIC: i32 = 1;

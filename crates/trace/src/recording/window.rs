@@ -181,7 +181,8 @@ impl Window {
         if now.code.loads_stack_pointer {
             self.current.note_switch();
         }
-        if now.code.stamp {
+        // The kernel of an interrupt reads the clock too.
+        if now.code.stamp && (self.waits || !now.is_kernel()) {
             self.stamp();
         }
     }
