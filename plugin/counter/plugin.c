@@ -6,9 +6,9 @@
  * window counts and how it is written, observation.h when one begins and ends, translation.h what
  * QEMU is told to call where; here is where the plugin starts.
  *
- * A window lasts from the program's first rdtsc after its begin marker up to the last before its end
- * marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are not
- * guest instructions.
+ * A window lasts from the program's first rdtsc after its begin marker up to its last one before
+ * its end marker, that is, from stamp to stamp. Loading the plugin changes no count: callbacks are
+ * not guest instructions.
  *
  * A path that the table of points names is measured between two points of the kernel instead
  * (kernel/points.h): a window begins at the one, if that comes between the path's begin and end

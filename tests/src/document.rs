@@ -23,8 +23,8 @@ pub const NOT_ON_LINUX: &[&str] = &[
     "softirq.again+idle",
     "softirq.again+slice",
     "softirq.round-trip",
-    "memory.fault-huge",
     "signal.deliver+rseq-offered",
+    "memory.fault-huge",
 ];
 
 /// The paths that the kernels built for tests lack besides.

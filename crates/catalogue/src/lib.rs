@@ -20,6 +20,6 @@ mod suite;
 pub use host::{CHAIN, CHAIN_LENGTH, EMPTY, HOST, HostPath, UNROLLED};
 pub use left_out::left_out;
 pub use pathmeter_probes::{
-    CALLS_PER_BATCH, Kind, Origin, Path, Round, Turn, WAITS, WARMUP, Wait, WaitPoint,
+    CALLS_PER_BATCH, Kind, Origin, Path, Round, WAITS, WARMUP, Wait, WaitPoint,
 };
 pub use suite::Suite;

@@ -1,7 +1,7 @@
 //! The suites, and the order in which their paths are executed.
 
 use pathmeter_probes::{
-    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round, Turn,
+    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round,
 };
 
 static EXACT: &[Path] = &EXACT_PATHS;
@@ -57,10 +57,7 @@ impl Suite {
     /// The paths of one round with their indices, in the order in which each perturbed run executes
     /// them.
     pub fn in_round(self, round: Round) -> impl Iterator<Item = (usize, &'static Path)> {
-        Turn::ALL.into_iter().flat_map(move |turn| {
-            let paths = self.paths().iter().enumerate();
-            paths.filter(move |(_, path)| path.kind.round() == round && path.turn == turn)
-        })
+        self.paths().iter().enumerate().filter(move |(_, path)| path.kind.round() == round)
     }
 }
 
@@ -78,17 +75,6 @@ mod tests {
             assert!(names.iter().all(|name| {
                 name.split_once('.').is_some_and(|(g, w)| !g.is_empty() && !w.is_empty())
             }));
-        }
-    }
-
-    #[test]
-    fn a_groups_paths_stand_together() {
-        for suite in Suite::ALL {
-            let groups = suite.paths().iter().map(|path| path.name.split('.').next());
-            let mut groups: Vec<_> = groups.collect();
-            groups.dedup();
-            let once: BTreeSet<_> = groups.iter().collect();
-            assert_eq!(once.len(), groups.len(), "{groups:?}");
         }
     }
 

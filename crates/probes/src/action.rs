@@ -10,7 +10,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     signal::restorer,
     sys::{self, flag, nr},
@@ -18,14 +18,14 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    later("signal.install", Windows(13), "rt_sigaction of a handler", install),
-    later(
+    row("signal.install", Windows(13), "rt_sigaction of a handler", install),
+    row(
         "signal.mask",
         Windows(13),
         "rt_sigprocmask that blocks a signal, then one that unblocks it",
         mask,
     ),
-    later(
+    row(
         "signal.fault",
         Windows(13),
         "a write to a page that may only be read, its signal's handler, and back",

@@ -11,27 +11,27 @@ use core::sync::atomic::{
 use crate::{
     failure::{Outcome, tried},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later("getrandom.16", Windows(13), "getrandom of 16 bytes", getrandom),
-    later(
+    row("getrandom.16", Windows(13), "getrandom of 16 bytes", getrandom),
+    row(
         "rseq.register-unregister",
         Windows(13),
         "rseq that registers an area, then one that ends that",
         rseq,
     ),
-    later(
+    row(
         "membarrier.private-expedited",
         Windows(13),
         "membarrier of a process without another thread",
         membarrier,
     ),
-    later("pidfd.open-close", Windows(13), "pidfd_open of the caller, then close", pidfd),
+    row("pidfd.open-close", Windows(13), "pidfd_open of the caller, then close", pidfd),
 ];
 
 fn getrandom(report: &mut ProbeReport) -> Outcome {

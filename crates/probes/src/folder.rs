@@ -7,35 +7,35 @@
 use crate::{
     failure::{Failure, Outcome, prove, tried},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, CStr, Ret, flag, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later("file.fstat", Windows(13), "fstat of a file in memory", fstat),
-    later("file.statx", Windows(13), "statx of a file in the root folder, in memory", statx),
-    later("file.openat2-close", Windows(13), "openat2 of such a file, then close", openat2_close),
-    later(
+    row("file.fstat", Windows(13), "fstat of a file in memory", fstat),
+    row("file.statx", Windows(13), "statx of a file in the root folder, in memory", statx),
+    row("file.openat2-close", Windows(13), "openat2 of such a file, then close", openat2_close),
+    row(
         "file.create-delete",
         Windows(13),
         "open that creates such a file, close, unlink",
         |report| create_delete(report, &[]),
     ),
-    later(
+    row(
         "file.create-delete+4k",
         Windows(7),
         "the same with a write of 4 KiB in between",
         |report| create_delete(report, &[POISON; 4096]),
     ),
-    later(
+    row(
         "file.close-range",
         Windows(13),
         "dup2 of eight descriptors, then close_range of them",
         close_range,
     ),
-    later(
+    row(
         "file.getdents",
         Windows(13),
         "lseek to the begin of a folder of ten files, then getdents64",

@@ -80,22 +80,22 @@ pub mod window;
 use probe::{Probes, count, paths, probes};
 
 pub use failure::{Failure, Outcome, REASON, tried};
-pub use path::{CALLS_PER_BATCH, Kind, Path, Round, Turn, WARMUP};
+pub use path::{CALLS_PER_BATCH, Kind, Path, Round, WARMUP};
 pub use points::{Origin, WAITS, Wait, WaitPoint};
 pub use probe::Probe;
 pub use report::{MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus};
 pub use semaphore::set_semaphores_end;
 pub use switch::ring::ring;
 
-/// The tables of all groups of exact runs, in the order in which they are shown.
+/// The tables of all groups of exact runs, in the order in which they are executed and shown. What
+/// is executed before decides in which state a fork or a fault finds the kernel's allocators, and so
+/// which of their values they show: a new group goes to the end, before the waits.
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
-    folder::PROBES,
     switch::PROBES,
     switch::ports::PROBES,
     switch::PROBES_AFTER_PORTS,
-    switch::ring::PROBES,
     switch::ports::CALLS,
     ioctl::PROBES,
     flags::PROBES,
@@ -103,17 +103,19 @@ const GROUPS: &[Probes] = &[
     softirq::PROBES,
     process::PROBES,
     memory::PROBES,
-    mapping::PROBES,
     signal::PROBES,
-    action::PROBES,
     ipc::PROBES,
     tcp::PROBES,
-    network::PROBES,
+    folder::PROBES,
     poll::PROBES,
+    action::PROBES,
+    mapping::PROBES,
+    network::PROBES,
     semaphore::PROBES,
     time_of_day::PROBES,
     uring::PROBES,
     call::PROBES,
+    switch::ring::PROBES,
     wait::PROBES,
 ];
 

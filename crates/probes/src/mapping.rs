@@ -9,47 +9,44 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried, unsupported},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, CStr, Ret, flag, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
-        "memory.mmap-munmap",
-        Windows(13),
-        "mmap of a page, not touched, then munmap",
-        |report| map_unmap(report, 0),
-    ),
-    later(
+    row("memory.mmap-munmap", Windows(13), "mmap of a page, not touched, then munmap", |report| {
+        map_unmap(report, 0)
+    }),
+    row(
         "memory.mmap-munmap+touch",
         Windows(13),
         "mmap of a page, a write to it, munmap",
         |report| map_unmap(report, 1),
     ),
-    later("memory.mmap-64k", Windows(5), "mmap of 16 pages, a write to each, munmap", |report| {
+    row("memory.mmap-64k", Windows(5), "mmap of 16 pages, a write to each, munmap", |report| {
         map_unmap(report, 16)
     }),
-    later(
+    row(
         "memory.mprotect",
         Windows(13),
         "mprotect of a page that takes its write permission, then one that gives it",
         mprotect,
     ),
-    later(
+    row(
         "memory.madvise-dontneed",
         Windows(13),
         "a write to a page, then MADV_DONTNEED, which gives it back",
         dontneed,
     ),
-    later(
+    row(
         "memory.fault-file",
         Windows(13),
         "the first read of a page of a file in memory, mapped privately",
         fault_file,
     ),
-    later(
+    row(
         "memory.fault-huge",
         Windows(11),
         "the first write to a huge page of 2 MiB, then MADV_DONTNEED",

@@ -8,7 +8,7 @@ use crate::{
     failure::{Outcome, tried},
     far,
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     socket::{AF_INET, Address, SOCK_DGRAM, SOCK_STREAM, connect, socket},
     sys::{self, Ret, nr},
@@ -17,13 +17,13 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "tcp.connect",
         Windows(7),
         "socket, connect and accept by loopback, closed by a reset",
         tcp_connect,
     ),
-    later(
+    row(
         "udp.round-trip",
         Windows(7),
         "a datagram of a byte to a task by loopback, and one back",

@@ -16,27 +16,6 @@ pub struct Path {
     pub kind: Kind,
     /// What is measured, in one line.
     pub about: &'static str,
-    /// When it is executed within its round.
-    pub turn: Turn,
-}
-
-/// When a path is executed within its round: those of one turn in the order in which they are
-/// shown.
-///
-/// What was executed before decides in which state a fork or a fault finds the kernel's allocators,
-/// and so which of their values they have. A new path takes a later turn, so that the others keep
-/// theirs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Before the others.
-    First,
-    /// After them.
-    Later,
-}
-
-impl Turn {
-    /// All, in the order of execution.
-    pub const ALL: [Self; 2] = [Self::First, Self::Later];
 }
 
 /// What a path gives. Numbers are per perturbed run.

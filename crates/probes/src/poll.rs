@@ -8,41 +8,41 @@ use crate::{
     descriptor,
     failure::{Failure, Outcome, tried},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "select.10",
         Windows(13),
         "select of 10 pipes, the last of which is ready, without waiting",
         select::<10>,
     ),
-    later("select.100", Windows(13), "the same of 100", select::<100>),
-    later(
+    row("select.100", Windows(13), "the same of 100", select::<100>),
+    row(
         "poll.10",
         Windows(13),
         "poll of 10 pipes, the last of which is ready, without waiting",
         poll::<10>,
     ),
-    later("poll.100", Windows(13), "the same of 100", poll::<100>),
-    later(
+    row("poll.100", Windows(13), "the same of 100", poll::<100>),
+    row(
         "epoll.wait-10",
         Windows(13),
         "epoll_wait on 10 pipes, one of which is ready, without waiting",
         epoll_wait::<10>,
     ),
-    later("epoll.wait-100", Windows(13), "the same of 100", epoll_wait::<100>),
-    later(
+    row("epoll.wait-100", Windows(13), "the same of 100", epoll_wait::<100>),
+    row(
         "epoll.add-delete",
         Windows(13),
         "epoll_ctl that adds a pipe, then one that deletes it",
         epoll_add_delete,
     ),
-    later("eventfd.write-read", Windows(13), "write to an eventfd, then read from it", eventfd),
+    row("eventfd.write-read", Windows(13), "write to an eventfd, then read from it", eventfd),
 ];
 
 /// The read ends of `N` pipes, of which the last has a byte. All are closed with the process.

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::Outcome,
-    path::{Kind, Path, Turn},
+    path::{Kind, Path},
     report::ProbeReport,
 };
 
@@ -21,17 +21,7 @@ pub(crate) type Probes = &'static [Row];
 
 /// A row of such a table: the path's name, its kind, what is measured in one line, its probe.
 pub(crate) const fn row(name: &'static str, kind: Kind, about: &'static str, probe: Probe) -> Row {
-    Row { path: Path { name, kind, about, turn: Turn::First }, probe }
-}
-
-/// The same of a path that is executed later in its round.
-pub(crate) const fn later(
-    name: &'static str,
-    kind: Kind,
-    about: &'static str,
-    probe: Probe,
-) -> Row {
-    Row { path: Path { name, kind, about, turn: Turn::Later }, probe }
+    Row { path: Path { name, kind, about }, probe }
 }
 
 /// How many paths all groups have.

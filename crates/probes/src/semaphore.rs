@@ -11,7 +11,7 @@ use crate::{
     clock,
     failure::{Failure, Outcome, prove, tried, unsupported},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, Ret, flag, nr},
     task::{self, Board, Partner},
@@ -19,14 +19,14 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "sem.round-trip",
         Windows(13),
         "semop that lets a task go on, and one that waits for its answer",
         semaphores,
     ),
-    later("futex.wake-none", Windows(13), "FUTEX_WAKE of a word that nobody waits for", wake_none),
-    later(
+    row("futex.wake-none", Windows(13), "FUTEX_WAKE of a word that nobody waits for", wake_none),
+    row(
         "futex.wait-eagain",
         Windows(13),
         "FUTEX_WAIT for a value that the word does not have",

@@ -8,20 +8,20 @@ use crate::{
     clock,
     failure::{Outcome, prove, unsupported},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, Timespec, nr},
     vdso,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "time.clock-gettime",
         Windows(13),
         "clock_gettime of the monotonic clock by the vDSO",
         by_vdso,
     ),
-    later("time.clock-gettime+syscall", Windows(13), "the same by the system call", by_syscall),
+    row("time.clock-gettime+syscall", Windows(13), "the same by the system call", by_syscall),
 ];
 
 const MONOTONIC: i32 = 1;

@@ -8,20 +8,20 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::{
     failure::{Failure, Outcome, tried, unsupported},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, CStr, flag, nr},
     window,
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "io-uring.nop",
         Windows(13),
         "an operation without effect by io_uring, and its completion",
         nop,
     ),
-    later(
+    row(
         "io-uring.read",
         Windows(13),
         "a read of a byte from /dev/zero by io_uring, and its completion",

@@ -24,6 +24,19 @@ fn an_empty_window_counts_its_last_stamp_only() {
 }
 
 #[test]
+fn the_clock_that_an_interrupts_kernel_reads_stamps_nothing() {
+    let usual = tree(Writer::new().window(|w| {
+        w.nops(USER, 3);
+    }));
+    // A tick comes between the marker and the program's first stamp, and another after its last.
+    let mut writer = Writer::new();
+    writer.begin().nops(TIMER, 1).at(TIMER + 1, RDTSC).at(TIMER + 3, IRET).at(USER - 2, RDTSC);
+    writer.nops(USER, 3).at(USER + 0x1000, RDTSC);
+    writer.nops(TIMER, 1).at(TIMER + 1, RDTSC).at(TIMER + 3, IRET).end();
+    assert_eq!(tree(&mut writer).total, usual.total);
+}
+
+#[test]
 fn what_follows_the_last_stamp_does_not_count() {
     let mut writer = Writer::new();
     writer.begin().nops(USER - 2, 2).at(USER, RDTSC).nops(USER + 2, 3).at(USER + 5, RDTSC);
@@ -161,7 +174,7 @@ fn returns_that_match_no_call_are_counted() {
         w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
     }));
     assert_eq!([pushed.unmatched_returns, overwritten.unmatched_returns], [1, 1]);
-    // A processor expects none of the two; the others follow their calls, or calls before the window.
+    // A processor expects neither; the others follow their calls, or calls before the window.
     let mispredicted = |tree: &WindowTree| tree.events[&Event::MispredictedReturns];
     assert_eq!([&pushed, &overwritten].map(mispredicted), [1, 1]);
 }

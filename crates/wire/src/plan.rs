@@ -209,7 +209,7 @@ impl core::error::Error for PlanError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::{Kind, Turn};
+    use pathmeter_catalogue::Kind;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Plan, PlanError> {
@@ -276,11 +276,7 @@ mod tests {
             assert!(first.iter().all(|execution| execution.run == 0));
             assert!(second.iter().all(|execution| execution.run == 1));
             assert!(first.iter().map(|e| e.path).eq(second.iter().map(|e| e.path)));
-            let turn = |execution: &Execution| {
-                let path = Suite::Exact.paths()[execution.path];
-                (path.turn == Turn::Later, execution.path)
-            };
-            assert!(first.is_sorted_by_key(turn));
+            assert!(first.is_sorted_by_key(|execution| execution.path));
         }
     }
 
@@ -288,9 +284,8 @@ mod tests {
     fn what_is_left_out_or_idles_is_not_before_a_path() {
         let plan = Plan::new(Suite::Exact, 3);
         let (index, _) = Suite::Exact.find("flags.pushf").unwrap();
-        let not_before =
-            |path: &&Path| path.kind.round() == Round::Idle || path.turn == Turn::Later;
-        let before = index - Suite::Exact.paths()[..index].iter().filter(not_before).count();
+        let idling = Suite::Exact.paths()[..index].iter().filter(|p| p.kind.round() == Round::Idle);
+        let before = index - idling.count();
         assert!(before < index);
         assert_eq!(plan.before(index), Some(before));
         assert_eq!(plan.clone().without(0).before(index), Some(before - 1));

@@ -18,7 +18,7 @@ fn printed(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn every_path_is_documented_once_in_the_catalogues_order() {
+fn every_path_is_documented_once() {
     let text = read("docs/reference/paths.md");
     let tables = tables(&text);
     let rows = tables.iter().filter(|table| table[0][0] == "path").flat_map(|table| &table[1..]);
@@ -30,8 +30,7 @@ fn every_path_is_documented_once_in_the_catalogues_order() {
         lacking.is_empty() && unknown.is_empty(),
         "docs/reference/paths.md lacks rows of {lacking:?}, and has rows of no path: {unknown:?}"
     );
-    let first = documented.iter().zip(&names).find(|(documented, name)| documented != name);
-    assert_eq!(first, None, "docs/reference/paths.md has rows in another order than the catalogue");
+    assert_eq!(documented.len(), names.len(), "docs/reference/paths.md has a row twice");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::{
     descriptor,
     failure::{Failure, Outcome, tried},
     path::Kind::Windows,
-    probe::{Probes, later},
+    probe::{Probes, row},
     report::ProbeReport,
     sys::{self, flag},
     task::{self, Partner},
@@ -17,19 +17,19 @@ use crate::{
 };
 
 pub(crate) const PROBES: Probes = &[
-    later(
+    row(
         "switch.ring-2",
         Windows(5),
         "a token once around a ring of 2 tasks, by pipes: 2 switches",
         |report| ring::<2>(report, 0),
     ),
-    later(
+    row(
         "switch.ring-8",
         Windows(5),
         "a token once around a ring of 8 tasks, by pipes: 8 switches",
         |report| ring::<8>(report, 0),
     ),
-    later(
+    row(
         "switch.ring-16",
         Windows(5),
         "a token once around a ring of 16 tasks, by pipes: 16 switches",

@@ -77,8 +77,8 @@ impl Window {
         }
     }
 
-    /// Whether the processor's return stack expects `before` to lead to `address`, if it is a return.
-    /// A call of the next instruction only asks where it is: return stacks leave it out.
+    /// Whether the processor's return stack expects `before` to lead to `address`, if that is a
+    /// return. A call of the next instruction only asks where it is: return stacks leave it out.
     fn is_predicted(&mut self, before: &Placed, address: u64) -> bool {
         match before.code.flow {
             Flow::Call if address == before.end => {}
