@@ -88,8 +88,8 @@ pub use semaphore::set_semaphores_end;
 pub use switch::ring::ring;
 
 /// The tables of all groups of exact runs, in the order in which they are executed and shown. What
-/// is executed before decides in which state a fork or a fault finds the kernel's allocators, and so
-/// which of their values they show: a new group goes to the end, before the waits.
+/// is executed before decides in which state a fork finds the kernel's allocators, and so which of
+/// their values it has: a new group goes to the end, before the waits.
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
