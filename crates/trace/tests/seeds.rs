@@ -1,5 +1,6 @@
 //! The inputs that fuzzing begins with are streams of today's formats: with those of an older
 //! version it would try nothing but the header.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs;
 use std::path::Path;

@@ -116,7 +116,13 @@ fn what_faults_or_follows_the_last_stamp_counts_in_no_line() {
     }));
     assert_eq!(lines(function(&tree, "a")), [(&source("a.c", 10), [2, 2, 0])]);
     let mut after = Writer::new();
-    after.begin().at(A, RDTSC).nops(A + 2, 1).at(A + 3, RDTSC).nops(A + 5, 3).at(A + 8, LOAD_RAX);
+    after
+        .begin_stamped()
+        .at(A, RDTSC)
+        .nops(A + 2, 1)
+        .at(A + 3, RDTSC)
+        .nops(A + 5, 3)
+        .at(A + 8, LOAD_RAX);
     let recording = whole(&after.load(0x1234, 3).end().stop(), &sourced());
     let tree = recording.representative.unwrap();
     assert_eq!(lines(function(&tree, "a")), [(&source("a.c", 10), [2, 0, 0])]);
