@@ -16,7 +16,7 @@ impl BlockNames for Names {
         let offset = block % 64;
         let module = CodePlace::of(block).map(|place| place.page.to_string());
         let name = format!("f{}", block / 64);
-        (block % 3 > 0).then_some(BlockFunction { name, module, offset, address: block })
+        (!block.is_multiple_of(3)).then_some(BlockFunction { name, module, offset, address: block })
     }
 
     fn nameless(&self, block: u64) -> (String, Option<String>) {
