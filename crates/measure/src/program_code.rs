@@ -13,7 +13,7 @@ use rustc_demangle::try_demangle;
 /// The code of all packed files.
 pub(crate) struct PackedCode {
     files: Vec<CodeFile>,
-    /// By what is in a page of code: which file it is of, and where in that. A page that several
+    /// By what is in a page of code: which file has it, and where in the file. A page that several
     /// files have is that of the first.
     pages: BTreeMap<u64, (usize, u64)>,
 }
@@ -68,7 +68,7 @@ struct CodeFile {
 struct FoundPage {
     /// Where it was in memory.
     address: u64,
-    /// Which file it is of, and where in that; `None` if it is in none.
+    /// Which file has it, and where in the file; `None` if none does.
     file: Option<(usize, u64)>,
 }
 

@@ -168,7 +168,7 @@ impl<'a> Wanted<'a> {
         KernelPlaces::tree_lines(&self.rows, self.region, callers)
     }
 
-    /// Whether a cell is of this row; no other region has any.
+    /// Whether a cell belongs to this row; no other region has any.
     fn has(&self, cell: &TreeCell) -> bool {
         match self.region {
             Some(_) => cell.kind == RowKind::Region,

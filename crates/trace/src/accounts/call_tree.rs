@@ -141,7 +141,7 @@ impl<R: Read> Reader<R> {
         let form = match self.number()? {
             1 => TreeForm::Row,
             2 => TreeForm::Callers,
-            _ => return Err("a tree is of an unknown form"),
+            _ => return Err("a tree has an unknown form"),
         };
         let (deeper, beyond) = (self.number()?, self.number()?);
         if self.tree.is_some() {
@@ -158,7 +158,7 @@ impl<R: Read> Reader<R> {
     pub(super) fn node(&mut self) -> Result<(), &'static str> {
         let (parent, kind) = (self.number()?, self.number()?);
         let (site, target) = (self.number()?, self.number()?);
-        let kind = node_kind(kind, target).ok_or("a node is of an unknown kind")?;
+        let kind = node_kind(kind, target).ok_or("a node has an unknown kind")?;
         let nodes = &mut self.known_tree()?.nodes;
         let parent = match parent {
             0 => None,

@@ -37,8 +37,8 @@ fn a_tree_and_the_pages_of_code_are_read_back() {
 #[test]
 fn a_tree_that_can_be_none_is_refused() {
     let fault = |stream: Stream| stream.fault(0);
-    assert_eq!(fault(Stream::new().record(19, &[0, 0, 0])), "a tree is of an unknown form");
-    assert_eq!(fault(Stream::new().record(19, &[3, 0, 0])), "a tree is of an unknown form");
+    assert_eq!(fault(Stream::new().record(19, &[0, 0, 0])), "a tree has an unknown form");
+    assert_eq!(fault(Stream::new().record(19, &[3, 0, 0])), "a tree has an unknown form");
     assert_eq!(fault(tree().record(19, &[1, 0, 0])), "a run has two trees");
     assert_eq!(fault(Stream::new().record(20, &[0, 0, 0, 0])), "it has a node of no tree");
     assert_eq!(fault(Stream::new().record(21, &[1, 0, 1, 1, 1, 0, 1])), "it has a node of no tree");
@@ -50,7 +50,7 @@ fn a_tree_that_can_be_none_is_refused() {
     assert_eq!(fault(tree().record(20, &[1, 0, 0, 0])), wrong);
     assert_eq!(fault(tree().record(20, &[1, 1, 0, 0])), wrong);
     for kind in [3 + KINDS.len() as u64, u64::MAX] {
-        assert_eq!(fault(tree().record(20, &[1, kind, 0, 0])), "a node is of an unknown kind");
+        assert_eq!(fault(tree().record(20, &[1, kind, 0, 0])), "a node has an unknown kind");
     }
     for node in [0, 3, u64::MAX] {
         let cell = [1, 0, 32, 1, 1, 0, node];
