@@ -15,6 +15,9 @@ TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) iproute2:ip nftables:nft cp
 	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git \
 	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs \
 	squashfs-tools:mksquashfs
+# Engines that execute plans; without one, its tests are left out.
+ENGINE_PACKAGES := parallel:parallel munge:munged slurmctld:slurmctld slurmd:slurmd \
+	slurm-client:sbatch
 PORTABILITY_PACKAGES := $(RUN_PACKAGES) mmdebstrap:mmdebstrap debian-archive-keyring
 # The report's page is tried in a browser: 350 MB, which no other test needs.
 PAGE_PACKAGES := $(BUILD_PACKAGES) chromium:chromium
@@ -227,6 +230,7 @@ kernels:
 
 fixtures: kernels ## what the tests need: packages, fetched, built and fake kernels
 	@scripts/packages.sh $(TEST_PACKAGES)
+	@scripts/packages.sh $(ENGINE_PACKAGES) || echo 'skipped: tests of missing engines' >&2
 	@$(MAKE) --no-print-directory -s -C tests/kernels/fake OUT=$(PATHMETER_FAKES)
 	@if scripts/linux-source.sh $(LINUX_SOURCE); then \
 		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \

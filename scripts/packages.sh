@@ -20,6 +20,9 @@ libelf-dev             elfutils-libelf-devel  libelf-devel  libelf
 libssl-dev             openssl-devel          libopenssl-devel openssl
 g++                    gcc-c++                gcc-c++       gcc
 shellcheck             ShellCheck             ShellCheck    shellcheck
+slurmctld              slurm-slurmctld        slurm         slurm-llnl
+slurmd                 slurm-slurmd           slurm-node    slurm-llnl
+slurm-client           slurm                  slurm         slurm-llnl
 debian-archive-keyring debian-keyring         debian-archive-keyring debian-archive-keyring
 '
 

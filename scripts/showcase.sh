@@ -103,11 +103,30 @@ file() {
 	find "$kernels" -name "$1_*.deb" | head -n 1
 }
 
-# measure: all of the list, one after the other; prints the lines of those that have a result. A
-# path that could not be measured does not end it: the result says why.
-measure() {
+# wishes: the file of a plan with a cell for each kernel of the list.
+wishes() {
+	printf 'cpus = ["%s"]\nsubjects = [\n' "$cpu"
+	while read -r package _; do
+		printf '\t"%s",\n' "$(file "$package")"
+	done
+	printf ']\n'
+}
+
+# run_plan: all of the list, on each processor of this machine, into the folder of cells. A path
+# that could not be measured does not end it: the result says why.
+run_plan() {
+	wishes >"$work/plan.toml"
+	if ! "$pathmeter" plan "$work/plan.toml" -o "$work/plan.json" --quiet ||
+		! "$pathmeter" plan run "$work/plan.json" --results "$cells" --jobs "$(nproc)" >&2; then
+		note 'not all kernels could be measured'
+	fi
+}
+
+# named_results: a file for each result, by its kernel's name; prints the lines of those that have
+# one.
+named_results() {
 	while read -r package version bytes name rest; do
-		"$pathmeter" measure "$(file "$package")" --cpu "$cpu" --quiet \
+		"$pathmeter" measure "$(file "$package")" --cpu "$cpu" --results "$cells" --quiet \
 			-o "$results/$name.json" </dev/null >/dev/null 2>"$results/$name.log" ||
 			note "$name: $(head -n 1 "$results/$name.log")"
 		[ -e "$results/$name.json" ] || continue
@@ -229,9 +248,10 @@ pathmeter=$1
 for tool in apt-get dpkg-deb; do
 	command -v "$tool" >/dev/null || die "no $tool here: this needs a Debian or Ubuntu"
 done
-mkdir -p "$2/kernels" "$2/result"
+mkdir -p "$2/kernels" "$2/result" "$2/cells"
 folder=$(cd "$2" && pwd)
-kernels=$folder/kernels results=$folder/result explained=$folder/explain/$cpu
+kernels=$folder/kernels results=$folder/result cells=$folder/cells
+explained=$folder/explain/$cpu
 history=$folder/history.sqlite work=$folder/apt
 mkdir -p "$work" "$explained"
 
@@ -256,7 +276,8 @@ if [ -n "$tables_alone" ]; then
 	printf '# What each step cost, on %s\n\n![Heat map](kernels.svg)\n' "$cpu" >"$page"
 fi
 note "$(wc -l <"$work/fetched") kernels, measured on $cpu by $("$pathmeter" --version)"
-measure <"$work/fetched" >"$work/measured"
+run_plan <"$work/fetched"
+named_results <"$work/fetched" >"$work/measured"
 ends <"$work/measured" >"$work/ends"
 
 # The page records the kernels, so that its cells open the functions; the map needs results alone.

@@ -1,7 +1,9 @@
 //! The kernels that tests run on.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
 
 /// Debian's `linux-image` package of this flavour: `cloud` or `rt`.
 pub fn debian(flavour: &str) -> String {
@@ -31,6 +33,25 @@ pub fn job_controller() -> Option<PathBuf> {
         println!("left out: PATHMETER_JOB_CONTROLLER names no folder (make job-controller)");
     }
     made
+}
+
+/// Whether Slurm is installed; prints a line if not.
+pub fn slurm() -> bool {
+    let programs = ["munged", "slurmctld", "slurmd"];
+    let has = programs.iter().all(|program| Path::new("/usr/sbin").join(program).exists());
+    if !has {
+        println!("left out: there is no Slurm here");
+    }
+    has
+}
+
+/// Whether root runs the tests; prints a line if not.
+pub fn root() -> bool {
+    let is_root = geteuid().is_root();
+    if !is_root {
+        println!("left out: only root can mount a file system that Slurm's programs see");
+    }
+    is_root
 }
 
 /// Whether the long forms of the tests run; prints a line if not.

@@ -24,11 +24,13 @@
 mod binary;
 mod document;
 mod fixture;
+mod port;
 mod run;
 mod scene;
 
 pub use binary::pathmeter;
 pub use document::{NOT_ON_BUILT, NOT_ON_LINUX, assert_identical, path, paths, rows, with_status};
-pub use fixture::{built, built_vmlinux, debian, fake, job_controller, soak};
+pub use fixture::{built, built_vmlinux, debian, fake, job_controller, root, slurm, soak};
+pub use port::free_ports;
 pub use run::{Run, Running};
 pub use scene::Scene;

@@ -106,6 +106,11 @@ impl Running {
         self.until(words, || fs::read_to_string(&stderr).unwrap().contains(words));
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends it a signal; if it has ended already, nothing happens.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();

@@ -173,7 +173,7 @@ impl Scene {
     }
 
     /// All processes that carry its mark, by number.
-    fn processes(&self) -> Vec<u32> {
+    pub fn processes(&self) -> Vec<u32> {
         let mark = format!("{MARK}={}", self.folder.path().display());
         let marked = |process: &u32| {
             let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();

@@ -36,6 +36,7 @@ mod qemu;
 mod results;
 mod rows;
 mod settings;
+mod slurm;
 mod softirq;
 mod unexplained;
 mod users;

@@ -3,11 +3,10 @@
 //!
 //! Contract: its processes end with it, and with the thread that made it, whatever ends that.
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pathmeter_e2e::{Run, Running, Scene};
+use pathmeter_e2e::{Run, Running, Scene, free_ports};
 use serde_json::{Value, json};
 
 /// A cluster. Dropping it kills it.
@@ -143,12 +142,6 @@ fn api_server(clients: u16, api: u16) -> Vec<String> {
     let ports =
         [format!("--etcd-servers=http://127.0.0.1:{clients}"), format!("--secure-port={api}")];
     fixed.map(str::to_owned).into_iter().chain(ports).collect()
-}
-
-/// Ports of the loopback that nothing listened on just now.
-fn free_ports<const N: usize>() -> [u16; N] {
-    let listeners = [(); N].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
 }
 
 /// The condition of this type of a Job; null if it has none.
