@@ -116,8 +116,9 @@ wishes() {
 # that could not be measured does not end it: the result says why.
 run_plan() {
 	wishes >"$work/plan.toml"
-	if ! "$pathmeter" plan "$work/plan.toml" -o "$work/plan.json" --quiet ||
-		! "$pathmeter" plan run "$work/plan.json" --results "$cells" --jobs "$(nproc)" >&2; then
+	plan=$work/plan.json jobs=$(nproc)
+	if ! "$pathmeter" plan "$work/plan.toml" -o "$plan" --quiet ||
+		! "$pathmeter" plan run "$plan" --results "$cells" --jobs "$jobs" >&2; then
 		note 'not all kernels could be measured'
 	fi
 }

@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::node::{ancestor_step, on_node};
 
-/// After so long something is stuck: the death of a node is noticed after some 10 s, a task over its
-/// time after up to 30 s, and a task that is queued again waits 11 s.
+/// After so long something is stuck: the death of a node is noticed after some 10 s, a task over
+/// its time after up to 30 s, and a task that is queued again waits 11 s.
 const DEADLINE: Duration = Duration::from_secs(4 * 60);
 /// How often Slurm is asked.
 const TICK: Duration = Duration::from_millis(100);
@@ -57,7 +57,8 @@ impl Cluster {
         cluster
     }
 
-    /// Submits a script of the scene's folder, which finds its programs on `path`; the job's number.
+    /// Submits a script of the scene's folder, which finds its programs on `path`; the job's
+    /// number.
     pub(super) fn submit(&self, scene: &Scene, path: &str, arguments: &[&str]) -> String {
         let mut command = self.command(scene, "sbatch", &[&["--parsable"], arguments].concat());
         // Caches of nodes are in TMPDIR.

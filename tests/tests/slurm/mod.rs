@@ -41,7 +41,7 @@ fn a_dead_node_a_new_controller_an_end_of_time_and_another_qemu_cost_no_byte() {
     let tasks = cluster.settled(&job);
     let state = |id: &str| &*tasks.iter().find(|task| task.id == id).unwrap().state;
     assert_eq!(state(&late), "TIMEOUT", "{tasks:#?}");
-    // The node that died has its task executed elsewhere, and the one that differs measures nothing.
+    // What the dead node had is executed elsewhere, and the node that differs measures nothing.
     assert!(tasks.iter().any(|task| cluster.about(&task.id).contains(" Restarts=1 ")));
     let failed: Vec<&Task> = tasks.iter().filter(|task| task.state == "FAILED").collect();
     assert!(!failed.is_empty(), "{tasks:#?}");
