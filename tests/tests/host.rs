@@ -9,11 +9,18 @@ use std::process::Command;
 
 use pathmeter_e2e::{Scene, built, debian, pathmeter};
 use pathmeter_image::cpio::{Entry, archive};
-use pathmeter_image::{Boot, KernelImage};
 use serde_json::Value;
 
 /// What the machine executes beside the command.
-const PROGRAMS: [&str; 4] = ["/bin/sh", "/bin/mount", "/bin/cat", "/bin/sleep"];
+const PROGRAMS: [&str; 7] = [
+    "/bin/sh",
+    "/bin/mount",
+    "/bin/cat",
+    "/bin/sleep",
+    "/bin/mkdir",
+    "/bin/chown",
+    "/usr/bin/setpriv",
+];
 
 /// The files of the machine's root, by their names there.
 fn root() -> BTreeMap<String, Vec<u8>> {
@@ -46,15 +53,18 @@ fn initramfs(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     archive(&folders.chain(files).collect::<Vec<_>>())
 }
 
+/// Writes the package's bzImage. QEMU would write a vmlinux to memory again when the machine wakes
+/// up, over the kernel that was suspended.
+const UNPACK: &str = "ar p \"$1\" data.tar.xz | tar -xJO --wildcards './boot/vmlinuz-*' > bzImage";
+
 /// What the machine wrote, by the lines that it wrote before each text.
-fn booted(scene: &Scene, kernel: &KernelImage) -> BTreeMap<String, String> {
-    let Boot::Pvh(vmlinux) = &kernel.boot else { panic!("Debian's kernels have a PVH note") };
-    scene.write("vmlinux", vmlinux);
+fn booted(scene: &Scene, package: &str) -> BTreeMap<String, String> {
+    scene.run_command(scene.marked("sh", &["-c", UNPACK, "sh", package])).succeeded();
     scene.write("initramfs", initramfs(&root()));
     let line = "-M q35 -accel tcg -cpu max -m 1G -nodefaults -display none -no-reboot \
-                -serial file:console -serial file:told -kernel vmlinux -initrd initramfs -append";
+                -serial file:console -serial file:told -kernel bzImage -initrd initramfs -append";
     let mut words: Vec<&str> = line.split_whitespace().collect();
-    words.push("console=ttyS0 panic=-1 quiet");
+    words.push("console=ttyS0 panic=-1 quiet lsm=bpf");
     scene.run_command(scene.marked("qemu-system-x86_64", &words)).succeeded();
     let told = fs::read_to_string(scene.path("told")).unwrap().replace('\r', "");
     let texts = told.split("@ ").skip(1).filter_map(|text| text.split_once('\n'));
@@ -82,7 +92,7 @@ fn a_machine_whose_image_is_at_hand_is_measured_and_joined_and_nothing_is_left_o
     let scene = Scene::warm();
     let debian = debian("cloud");
     let kernel = pathmeter_image::load(Path::new(&debian)).unwrap();
-    let texts = booted(&scene, &kernel);
+    let texts = booted(&scene, &debian);
     let times = document(&texts, "default");
     let id = kernel.build_id.iter().flatten();
     let id = id.fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
@@ -103,6 +113,15 @@ fn settings_are_proved(texts: &BTreeMap<String, String>) {
     let programs = note(&programs, "bpf:");
     assert!(programs.contains("executed in each call of file.read-zero"), "{programs}");
     assert!(programs.contains("unproved on syscall.getppid"), "{programs}");
+    let hooks = document(texts, "lsm");
+    let hooks = note(&hooks, "bpf:lsm:");
+    assert!(hooks.contains("executed in each call of file.read-zero"), "{hooks}");
+    let delegated = document(texts, "delegated");
+    let delegated = note(&delegated, "cgroup:");
+    assert!(delegated.contains("the processes were in the group /user/pathmeter-"), "{delegated}");
+    let suspended = document(texts, "suspended");
+    let slept = note(&suspended, "the machine was suspended for ");
+    assert!(slept.ends_with(" s of the session"), "{slept}");
     assert!(texts["refused"].contains("the controller io is not handed on"), "{texts:?}");
     assert_eq!(texts["refused.code"].trim(), "3");
     // The shell may tell of what was killed.

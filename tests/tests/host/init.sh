@@ -8,9 +8,11 @@ mount -t sysfs none /sys
 mount -t devtmpfs none /dev
 mount -t tmpfs none /tmp
 mount -t cgroup2 none /sys/fs/cgroup
+mount -t securityfs none /sys/kernel/security
 echo '+memory +pids' > /sys/fs/cgroup/cgroup.subtree_control
 exec > /dev/ttyS1 2>&1
-QUICK='--only syscall.getppid,file.read-zero --replicates 3 --limit 2'
+ONLY='--only syscall.getppid,file.read-zero'
+QUICK="$ONLY --replicates 3 --limit 2"
 
 # What a command printed, its exit code, and the document that it wrote.
 told() {
@@ -24,7 +26,7 @@ told() {
 }
 
 groups() {
-    for group in /sys/fs/cgroup/pathmeter-*; do [ -e "$group" ] && return 0; done
+    for group in /sys/fs/cgroup/pathmeter-* /sys/fs/cgroup/user/pathmeter-*; do [ -e "$group" ] && return 0; done
     return 1
 }
 
@@ -41,13 +43,40 @@ ended() {
     groups && echo 'left'
 }
 
+# A session during which the machine is suspended for some seconds, until its clock wakes it.
+suspended() {
+    pathmeter measure host $ONLY --replicates 100 --limit 20 -o /tmp/suspended.json &
+    session=$!
+    sleep 5
+    echo +4 > /sys/class/rtc/rtc0/wakealarm
+    echo mem > /sys/power/state
+    wait $session
+}
+
+# An ordinary user, in a group that was handed to it.
+delegated() {
+    mkdir -p /sys/fs/cgroup/user/inner
+    echo '+memory +pids' > /sys/fs/cgroup/user/cgroup.subtree_control
+    for file in . cgroup.procs cgroup.subtree_control; do
+        chown 1000:1000 /sys/fs/cgroup/user/$file
+    done
+    (
+        echo 0 > /sys/fs/cgroup/user/inner/cgroup.procs
+        exec setpriv --reuid 1000 --regid 1000 --clear-groups pathmeter measure host $QUICK \
+            -o /tmp/delegated.json --under cgroup:pids.max=100
+    )
+}
+
 told default pathmeter measure host $QUICK -o /tmp/default.json
 told cgroup pathmeter measure host $QUICK -o /tmp/cgroup.json \
     --under 'cgroup:memory.max=64M cgroup:pids.max=100 cgroup:depth=2'
 told bpf pathmeter measure host $QUICK -o /tmp/bpf.json \
     --under 'bpf:fentry:vfs_read=2 bpf:raw_tracepoint:sys_enter bpf:kprobe:vfs_read'
+told lsm pathmeter measure host $QUICK -o /tmp/lsm.json --under bpf:lsm:file_permission
+told suspended suspended
+told delegated delegated
 told refused pathmeter measure host $QUICK --under cgroup:io.max=1
-for document in default cgroup bpf; do
+for document in default cgroup bpf lsm suspended delegated; do
     echo "@ $document.json"
     cat /tmp/$document.json
     echo
