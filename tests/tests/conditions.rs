@@ -136,7 +136,7 @@ fn what_is_proved_unproved_or_moot_stands_in_the_document() {
         ("sysctl:vm.swappiness=7", "proved", "/proc/sys/vm/swappiness reads \"7\""),
         ("cgroup:pids.max=100", "proved", "pids.max reads \"100\""),
         ("boot:spec_rstack_overflow=off", "moot", "reads \"Not affected\""),
-        ("boot:threadirqs", "unproved", "no file of Linux's is known to show it"),
+        ("boot:threadirqs", "unproved", "no known file of Linux shows it"),
     ] {
         let (found, shown) = proof(&scene, under, &[]);
         assert_eq!(found, state, "{under}: {shown}");

@@ -106,7 +106,7 @@ pub enum ServerError {
     #[error("the program that executes the paths was moved out of its control group")]
     Moved,
     /// It wrote another line than those that it should.
-    #[error("the program that executes the paths wrote a line that is none of its own")]
+    #[error("the program that executes the paths wrote an unexpected line")]
     Line,
 }
 

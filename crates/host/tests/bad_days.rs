@@ -76,5 +76,5 @@ fn a_session_outlives_its_servers_end_their_move_and_their_stop_and_says_what_is
             kill_process(server, Signal::CONT).unwrap();
         });
     });
-    assert!(told(&stopped, "processes stood still for "), "{:?}", stopped.notes);
+    assert!(told(&stopped, "processes did not run for "), "{:?}", stopped.notes);
 }

@@ -259,7 +259,7 @@ impl Benchmarks<'_> {
             Err(Unlike::Reason(reason)) => return Err(unlike(place, reason)),
         }
         let paths = benchmark_once(&named(name), &result, ITERATION).ok_or_else(|| {
-            let what = "it executed no function in which the framework executes an iteration";
+            let what = "none of the framework's iteration functions was executed";
             unlike(place, what.to_owned())
         })?;
         Ok(Found::Paths(Box::new((paths, result.configuration))))

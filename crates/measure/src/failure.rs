@@ -207,7 +207,7 @@ pub enum Failure {
         reason: String,
     },
     /// A cell of a plan took longer than the limit, which is time of this machine.
-    #[error("{}: not done after {limit} s, the limit of a cell", .subject.display())]
+    #[error("{}: the cell exceeded its limit of {limit} s", .subject.display())]
     OverLimit {
         /// The cell in words.
         subject: PathBuf,

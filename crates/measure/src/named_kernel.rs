@@ -134,7 +134,7 @@ impl Apt<'_> {
         }
         let said = String::from_utf8_lossy(&ran.stderr);
         let error = said.lines().find_map(|line| line.strip_prefix("E: "));
-        Err(self.failed(&format!("apt-get: {}", error.unwrap_or("it failed without a word"))))
+        Err(self.failed(&format!("apt-get: {}", error.unwrap_or("it failed without a message"))))
     }
 
     fn failed(&self, why: &str) -> Failure {

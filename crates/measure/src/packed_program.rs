@@ -79,7 +79,7 @@ impl PackedProgram {
         }
         Err(Failure::Usage {
             message: format!(
-                "{} arguments and {} variables are more than the guest takes, or too long",
+                "{} arguments and {} variables exceed the guest's limits in number or length",
                 arguments.len(),
                 environment.len()
             ),

@@ -53,7 +53,7 @@ fn after_exit(code: u8, stderr: &Written) -> String {
             .to_owned();
     }
     format!(
-        "if it should end so, tell with --exit-code {code}; if not: in the guest it has no \
+        "if this exit code is right, give --exit-code {code}; if not: in the guest it has no \
          network, no terminal, and only the files that are packed (--file, --root)"
     )
 }

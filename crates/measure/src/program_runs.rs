@@ -191,14 +191,14 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
     let failed: Vec<&str> =
         all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
     if let Some(text) = failed.first() {
-        let reason = format!("what the program expected of it did not hold: {text}");
+        let reason = format!("an expectation of the program did not hold: {text}");
         return PathResult::failed(&path, Unit::Instructions, &reason);
     }
     let executions: u64 = all.iter().map(|region| region.count).sum();
     let unproved: u64 = all.iter().map(|region| region.unproved).sum();
     let proved = match unproved {
         0 => "in every execution".to_owned(),
-        unproved if unproved == executions => "no: it expects nothing".to_owned(),
+        unproved if unproved == executions => "no: the region has no expectation".to_owned(),
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
     let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));

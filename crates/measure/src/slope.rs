@@ -68,7 +68,7 @@ fn numbers(list: &str) -> Result<Vec<u64>, String> {
     if numbers.is_sorted_by(|one, next| one < next) {
         return Ok(numbers);
     }
-    Err("each number is larger than the one before".to_owned())
+    Err("each number must be larger than the one before".to_owned())
 }
 
 /// The condition of one number.

@@ -163,8 +163,9 @@ fn refuse_watches(rules: &str) -> Result<(), String> {
     };
     rules.lines().position(is_watch).map_or(Ok(()), |line| {
         Err(format!(
-            "line {}: a rule about a file is about one that exists when it is read, and what is \
-             measured has new files: leave it out (it costs only calls that reach the file)",
+            "line {}: a rule about a file applies only to a file that exists when the rule is \
+             read, and the guest has new files: leave it out (it costs only calls that reach the \
+             file)",
             line + 1
         ))
     })

@@ -85,7 +85,8 @@ Examples:
 
 Exit codes:
   0    done; with --check, and no path is worse
-  1    --check found a path that is higher, shows a new mode, is broken, or is over its budget
+  1    --check found a path that is higher, shows a new mode, has a longer tail, is broken, or is
+       over its budget
   2    wrong usage, or a comparison that is refused
   3    something could not be measured, compared for --check, read or written
   75   of a plan, cells are still to be measured, and another try may help
@@ -120,7 +121,7 @@ Examples:
 
 Exit codes:
   0  all results were as expected
-  1  one was not
+  1  at least one result was not as expected
   3  a subject could not be measured";
 
 const COMPARE_EXAMPLES: &str = "\
@@ -149,21 +150,23 @@ Verdicts:
   same           the exact values of both kernels overlap, or differ by less than --threshold
   events-differ  the same number of instructions, but the count of another event differs
   higher, lower  all values shifted: new costs more, or less
-  mode-appeared  new shows a value, often, that base never did
+  mode-appeared  new often shows a value that base never showed
   longer-tail    of a wait: new has values far beyond all of base's, in two runs or more
   shorter-tail   of a wait: base has such values, and nothing else in new costs more
   unsupported    one of the kernels, or the CPU model, can't run the path
   broken         a path ran wrongly, or the kernel died on it
 
 Verdicts on times:
-  slower, faster new takes more, or less, time; the chance that any row says so wrongly is 0.001
+  slower, faster new takes more, or less, time; the probability that any row says
+                 so wrongly is at most 0.001
   equal          the two differ by less than --threshold, 2 % by default
   undecidable    the session can't tell; the row says why, and how many replicates would
 
-A comparison is refused (exit code 2) if BASE and NEW differ in anything but the kernel, such as the
-version of QEMU, the CPU model or the number of runs; --across compares them all the same.
+A comparison is refused (exit code 2) if BASE and NEW differ in more than the kernel or, for one
+kernel, the condition, as in the version of QEMU, the CPU model or the number of runs; --across
+compares them all the same.
 
-Nothing passes --check (exit code 3) if there is something that was not compared: a path that BASE
+With --check, the exit code is 3 if something was not compared: a path that BASE
 could run and NEW can't or lacks, a path that --only names in full and one side can't run or lacks,
 or all paths. A path that only NEW can run gives a note.
 
@@ -255,7 +258,8 @@ impl Verb {
     after_help = MEASURE_EXAMPLES, mut_arg("results", |arg| arg.conflicts_with("window"))
 )]
 pub(crate) struct MeasureArgs {
-    /// A kernel image, a result file, lab[:mechanism=variant,…], or host: this machine, in time
+    /// A kernel image, a result file, lab[:mechanism=variant,…], or host: this machine, in
+    /// nanoseconds
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Probes of the user's own.
@@ -308,7 +312,7 @@ pub(crate) struct CompareArgs {
     /// compares BASE with itself
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// Show what the differences come from: the functions that changed, over all paths
+    /// Show the causes of the differences: the functions that changed, over all paths
     ///
     /// The JSON document is then pathmeter.explained-comparison/1: `comparison`, with its `causes`,
     /// and `explanations`.
@@ -341,7 +345,7 @@ pub(crate) struct CompareArgs {
     /// bytes; with --explain, also where these entries are
     #[arg(long)]
     pub(crate) placement: bool,
-    /// Count changes of less than so many percent of BASE as same
+    /// Treat changes of less than PERCENT of BASE as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
     /// Compare even if more than the kernel differs, or if --times are of another kernel; the
@@ -423,7 +427,7 @@ impl RowArgs {
 /// Whether causes are also summed up.
 #[derive(Debug, Args)]
 pub(crate) struct SumArg {
-    /// With --explain, also show what the causes of each kind of work come to: locks, page tables,
+    /// With --explain, also show the sum of the causes of each kind of work: locks, page tables,
     /// sockets, …
     #[arg(long)]
     by_area: bool,
@@ -499,7 +503,7 @@ impl DocumentArgs {
 pub(crate) struct ExperimentArgs {
     /// The experiment; by default all, one after the other
     pub(crate) name: Option<String>,
-    /// Only list what there is
+    /// Only list the experiments
     #[arg(long)]
     pub(crate) list: bool,
     /// Take the times of the thread's program on this machine instead, in the thread's unit, beside

@@ -30,7 +30,7 @@ fn in_samples(one: &Measurement, other: &Measurement) -> Option<String> {
 fn in_path(one: &PathResult, other: &PathResult) -> Option<String> {
     let name = clean(&one.path);
     if one.path != other.path {
-        return Some(format!("path {name} stands where the other has {}", clean(&other.path)));
+        return Some(format!("path {name} is at the place of {}", clean(&other.path)));
     }
     let mut pairs = one.samples.iter().zip(&other.samples).enumerate();
     if let Some((at, (one, other))) = pairs.find(|(_, (one, other))| one != other) {

@@ -69,7 +69,7 @@ impl FromStr for ShardArg {
         }
         let number: u32 = number.parse().map_err(|_| wrong())?;
         if number == 0 || number > count.get() {
-            return Err(format!("{number} is none of the shards 1 to {count}"));
+            return Err(format!("there is no shard {number}: shards are 1 to {count}"));
         }
         Ok(Self::This(Shard { number, count }))
     }
@@ -134,7 +134,8 @@ impl Task {
         };
         let Some(count) = count else {
             return Err(ShardError(format!(
-                "{variable} does not say of how many: give --shard /N, or plan with --shards N"
+                "{variable} does not give the number of shards: give --shard /N, or plan with \
+                 --shards N"
             )));
         };
         let number = index.saturating_add(1);

@@ -19,7 +19,7 @@ use crate::table::{Align, Cell, Table};
 pub(crate) const MANY_VALUES: char = '~';
 /// What the marker means.
 pub(crate) const SEVERAL_VALUES: &str =
-    "~ has several typical values; shown is the one that carries the verdict";
+    "~ marks several typical values; the one shown decides the verdict";
 /// What a range of differences means.
 pub(crate) const VARYING: &str =
     "pairs: the runs' differences, where they are no one change: it depends on the kernel's memory";

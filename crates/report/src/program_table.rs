@@ -313,10 +313,10 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
         ],
     };
     if calls_differ {
-        lines.push(format!("calls before{BEFORE}are the first run's"));
+        lines.push(format!("calls before{BEFORE}are those of the first run"));
     }
     if marked {
-        lines.push(format!("{MANY_VALUES} has several exact values; shown is their median"));
+        lines.push(format!("{MANY_VALUES} marks several exact values; their median is shown"));
     }
     let unseen = unseen.iter().map(|line| style.quiet(line));
     lines.iter().map(|line| style.quiet(line)).chain(unseen).collect()

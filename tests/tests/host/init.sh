@@ -26,7 +26,9 @@ told() {
 }
 
 groups() {
-    for group in /sys/fs/cgroup/pathmeter-* /sys/fs/cgroup/user/pathmeter-*; do [ -e "$group" ] && return 0; done
+    for group in /sys/fs/cgroup/pathmeter-* /sys/fs/cgroup/user/pathmeter-*; do
+        [ -e "$group" ] && return 0
+    done
     return 1
 }
 

@@ -41,7 +41,7 @@ fn a_nested_region_is_part_of_the_one_around_it() {
     assert_eq!(check(outer, "executions"), "30");
     // What is expected belongs to the region that is open then.
     assert_eq!(check(outer, "proved"), "in every execution");
-    assert_eq!(check(inner, "proved"), "no: it expects nothing");
+    assert_eq!(check(inner, "proved"), "no: the region has no expectation");
 }
 
 #[test]

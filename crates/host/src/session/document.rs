@@ -80,7 +80,7 @@ impl Session<'_> {
             let attached = Some(format!("attached{how} for each process, as the kernel shows"));
             let ran = few(&flat(ran)).map(|ran| format!("executed in each call of {ran}"));
             let not = few(&flat(not))
-                .map(|not| format!("unproved on {not}, where they are not executed so often"));
+                .map(|not| format!("unproved on {not}, where they were not executed in each call"));
             let all: Vec<String> = attached.into_iter().chain(ran).chain(not).collect();
             self.notes.push(format!("{}: {}", condition.name, all.join("; ")));
         }
@@ -107,7 +107,7 @@ impl Session<'_> {
         if !self.still.is_zero() {
             let seconds = self.still.as_secs_f64();
             self.notes.push(format!(
-                "processes stood still for {seconds:.1} s: they were stopped, or had no CPU"
+                "processes did not run for {seconds:.1} s: they were stopped, or had no CPU"
             ));
         }
         let ground = self.ground.unwrap_or_default();

@@ -23,7 +23,7 @@ Examples:
   pathmeter bisect --good v6.12 --bad v6.13 --path file.stat --event lfence -- make -j8 bzImage
   pathmeter bisect results/ --path switch.yield       a plan's results, in the order of their names
   pathmeter bisect *.deb --path switch.yield --results results
-                                                      the kernels; what is there is not measured
+                                                      the kernels; results are not measured again
   pathmeter bisect old.deb middle.deb new.deb --program 'ls -R /' --path getdents64
 
 After Ctrl-C, or if the machine goes down, the same command goes on where it was.
@@ -50,7 +50,7 @@ pub(crate) struct BisectArgs {
     /// The event that changed (docs/reference/events.md); by default the path's instructions
     #[arg(long, value_name = "EVENT", value_parser = event)]
     pub(crate) event: Option<Event>,
-    /// Count changes of less than so many percent as none
+    /// Treat changes of less than PERCENT as none
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
     /// In a git tree: a commit from before the change

@@ -24,7 +24,7 @@ Examples:
 Exit codes:
   0  exact runs work here; with --witness, the two agree on every path that both can run, or
      differ only where the kernel decided differently, or agree in every run of the program
-  1  with --witness, they do not
+  1  with --witness, the two disagree
   3  exact runs don't work here; with --witness, a kernel could not be run in one of the two";
 
 /// Arguments of `doctor`.

@@ -32,7 +32,7 @@ pub(crate) struct ExplainArgs {
     /// The path, as `pathmeter list paths` names it; with PROGRAM, a row of `pathmeter run`, such
     /// as `read`, `page fault: write, page not present` or `user code`, or a region: `user.NAME`
     pub(crate) path: String,
-    /// A kernel image, or lab[:mechanism=variant,…]; no result, since that holds no kernel
+    /// A kernel image, or lab[:mechanism=variant,…]; not a result, which contains no kernel
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Another one: show the functions in which the difference is. With --cpu or --under given
@@ -65,7 +65,7 @@ pub(crate) struct ExplainedProgram {
     /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
-    /// Show also which calls of PROGRAM lead to the row; those of regions and of `user code` are
+    /// Also show which calls of PROGRAM lead to the row; those of regions and of `user code` are
     /// always shown
     #[arg(long)]
     pub(crate) callers: bool,
@@ -124,15 +124,15 @@ pub(crate) struct ExplainOutput {
     /// Write a profile in callgrind's format; for two kernels or paths, of the new one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) callgrind: Option<PathBuf>,
-    /// Show so many levels of the call tree
+    /// Show N levels of the call tree
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
-    /// Hide what has fewer than N instructions, or less than a share such as 2%. Default: 0.5% for
-    /// one window, nothing hidden for a difference
+    /// Hide rows with fewer than N instructions, or less than a share such as 2%. Default: 0.5%
+    /// for one window, nothing hidden for a difference
     #[arg(long, value_name = "N")]
     pub(crate) min: Option<Least>,
-    /// Show where functions stand: the entry's address modulo 64, lines and pages of code; of a
-    /// difference, also the functions that only moved
+    /// Show the placement of functions: the entry's address modulo 64, lines and pages of code;
+    /// of a difference, also the functions that only moved
     #[arg(long)]
     pub(crate) placement: bool,
 }

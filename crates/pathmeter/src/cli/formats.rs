@@ -28,7 +28,7 @@ pub(crate) struct FormatArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates and CI")]
 pub(crate) struct GateArgs {
-    /// Hold paths to the limits of a TOML file, in place of --check's own (docs/guide/gates.md)
+    /// Apply the limits in a TOML file to paths, in place of --check's own (docs/guide/gates.md)
     ///
     /// Whatever no rule in FILE covers is judged as --check alone would judge it.
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]

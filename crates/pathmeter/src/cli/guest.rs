@@ -36,9 +36,9 @@ pub(crate) struct GuestArgs {
     ///
     /// `pathmeter doctor` and docs/reference/cpu.md describe the profiles: a kernel patches itself
     /// as on that machine, alike in every QEMU. Any other text is QEMU's, and may stand for another
-    /// CPU in another version: then only results of one version are compared. `compare` and
-    /// `explain` take two, for one kernel: the first is BASE's. `settings` takes several, and has a
-    /// table of each.
+    /// CPU in another version: then only results of one version are compared. `compare`,
+    /// `explain` and `run` take two, for one kernel: the first is BASE's. `settings` takes
+    /// several, and has a table of each.
     #[arg(
         long, value_name = "CPU",
         value_parser = NonEmptyStringValueParser::new().try_map(|text| cpu_model(&text))
@@ -56,16 +56,17 @@ pub(crate) struct GuestArgs {
         value_parser = kernel_words
     )]
     pub(crate) append: String,
-    /// What the kernel is measured under: settings, separated by spaces, or `default`
+    /// The condition under which the kernel is measured: settings, separated by spaces, or
+    /// `default`
     ///
     /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, sysfs:PATH=VALUE,
     /// cpu:CPU as --cpu takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M,
-    /// cgroup:depth=N for so many groups, each in the one before, seccomp:FILE for an OCI profile
+    /// cgroup:depth=N for N nested groups, seccomp:FILE for an OCI profile
     /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
-    /// bundled, seccomp:N is a filter of N instructions), landlock:N for so many layers of
-    /// Landlock, landlock:FILE for a ruleset of it, audit:N and nft:N for so many rules that match
+    /// bundled, seccomp:N is a filter of N instructions), landlock:N for N layers of
+    /// Landlock, landlock:FILE for a ruleset of it, audit:N and nft:N for N rules that match
     /// nothing, netns:veth or netns:bridge for client and server in two network namespaces,
-    /// tracepoint:GROUP:EVENT, kprobe:FUNCTION or ftrace:FUNCTION for what is traced,
+    /// tracepoint:GROUP:EVENT, kprobe:FUNCTION or ftrace:FUNCTION to switch tracing on,
     /// bpf:TYPE:PLACE for a BPF program that does nothing,
     /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
     /// disk:btrfs:SIZE, disk:overlay or disk:squashfs for the file system that it begins in,

@@ -86,7 +86,7 @@ pub(crate) struct AddArgs {
     /// digits
     #[arg(long, value_name = "HASH", value_parser = commit)]
     pub(crate) commit: Option<String>,
-    /// When they belong to, one date for all RESULTs: 2026-01-31, with a time and a zone as
+    /// The date of all RESULTs: 2026-01-31, with a time and a zone as
     /// `git show -s --format=%cI` prints it, or @SECONDS since 1970. By default now, of times when
     /// the session began
     #[arg(long, value_name = "WHEN")]
@@ -129,8 +129,8 @@ pub(crate) struct PlotArgs {
 pub(crate) struct BlameArgs {
     /// The path
     pub(crate) path: String,
-    /// Kernels, to name the functions of each step whose two results are of them; the largest steps
-    /// are looked at
+    /// Kernels: the functions of the steps between results of two of them are named, for the
+    /// largest steps
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
     pub(crate) kernels: Vec<PathBuf>,
     /// Also compare results that were measured differently

@@ -20,14 +20,14 @@ pub(crate) struct HostArgs {
     /// The CPU to execute on; by default the last one that this process may use
     #[arg(long, value_name = "CPU")]
     pub(crate) pin: Option<u32>,
-    /// The fewest processes that execute each path, each with another environment and order of
+    /// The fewest replicates of each path, each with another environment and order of
     /// batches; more follow while an interval is wider than 2 % or the margin of equal
     #[arg(
         long, value_name = "N", default_value_t = REPLICATES,
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST))
     )]
     pub(crate) replicates: u32,
-    /// Begin no further round of processes after so many seconds; by default 20, and 180 of a
+    /// Start no new round of processes after SECONDS; by default 20, and 180 for a
     /// comparison
     #[arg(
         long, value_name = "SECONDS",

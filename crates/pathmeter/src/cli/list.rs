@@ -11,7 +11,7 @@ Examples:
   pathmeter list paths                       what can be measured
   pathmeter list functions bzImage '*wake_up*'
   pathmeter list cpus                        what --cpu names
-  pathmeter list cpus icelake                all that one is";
+  pathmeter list cpus icelake                everything about one of them";
 
 const FUNCTIONS_EXAMPLES: &str = "\
 Examples:
@@ -64,7 +64,7 @@ pub(crate) struct FunctionsArgs {
     pub(crate) subject: PathBuf,
     /// Only functions with one of these names; * is any text, ? any character
     pub(crate) name: Vec<String>,
-    /// Its vmlinux with debug information: names the functions that hold an inlined one
+    /// Its vmlinux with debug information: names the functions into which one was inlined
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
     /// Start no guest: print nothing if the cache does not have them yet, for completions

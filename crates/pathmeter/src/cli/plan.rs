@@ -94,14 +94,14 @@ pub(crate) enum PlanVerb {
     Merge(MergeArgs),
     /// Measure some finished cells again, anew, and compare each bit
     Recheck(RecheckArgs),
-    /// Print what an engine needs to run the plan
+    /// Print the file with which an engine runs the plan
     Emit(EmitArgs),
 }
 
 /// Arguments of `plan` without a verb.
 #[derive(Debug, Args)]
 pub(crate) struct DraftArgs {
-    /// What is wanted, in TOML
+    /// The file of wishes, in TOML
     #[arg(value_name = "FILE.toml", required = true, value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
     /// Write the plan to FILE instead of stdout
@@ -119,7 +119,7 @@ pub(crate) struct DraftArgs {
 #[derive(Debug, Args)]
 #[command(after_help = BUILD_EXAMPLES)]
 pub(crate) struct PlanBuildArgs {
-    /// What is wanted, in TOML, with the git tree in a `[[git]]`
+    /// The file of wishes, in TOML, with the git tree in a `[[git]]`
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// Build only the commits of shard I of N, counted from 1
@@ -155,8 +155,8 @@ pub(crate) struct RunnerArgs {
     pub(crate) timeout: u64,
     /// Give up on a cell whose guests take longer all together; by default on none
     ///
-    /// The time counts from when the kernel and the program lie here. How long a cell takes is the
-    /// machine's doing, so another try may help: the exit code is 75.
+    /// The time counts from when kernel and program are on this machine. It depends on the machine,
+    /// so another try may help: the exit code is 75.
     #[arg(
         long, value_name = "SECONDS",
         value_parser = clap::value_parser!(u64).range(1..=86400)
@@ -227,7 +227,7 @@ pub(crate) struct RecheckArgs {
     /// The plan.
     #[command(flatten)]
     pub(crate) runner: RunnerArgs,
-    /// Measure so many finished cells, which are others each time
+    /// Measure K finished cells, chosen anew each time
     #[arg(long, value_name = "K", group = "which")]
     pub(crate) sample: Option<NonZeroU32>,
     /// Measure the finished cell with this id, or whose id begins so; repeated
@@ -249,7 +249,7 @@ pub(crate) struct EmitArgs {
         long, value_name = "FOLDER", default_value = "results", value_hint = ValueHint::DirPath
     )]
     pub(crate) results: PathBuf,
-    /// How long a cell takes on one CPU, about: shards are made that take some minutes
+    /// About how many seconds a cell takes on one CPU; a shard is made to take some minutes
     #[arg(
         long, value_name = "SECONDS", default_value_t = 10,
         value_parser = clap::value_parser!(u32).range(1..=86400)

@@ -53,7 +53,7 @@ pub(crate) struct ReportArgs {
     /// picture has them in this order
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Don't record which functions paths of kernels are in, which takes seconds a kernel
+    /// Don't record the functions of the kernels' paths, which takes seconds per kernel
     #[arg(long)]
     pub(crate) no_explain: bool,
     /// Show results together even if more than the kernel differs; the page states the differences

@@ -10,7 +10,7 @@ use clap::{Args, ValueHint};
 pub(crate) struct ResultsArg {
     /// Take results from a folder that `plan run` filled, and measure only what it lacks
     ///
-    /// A result is taken if its cell has everything in common that decides its bytes: the kernel
+    /// A result is taken if everything that decides its bytes is the same: the kernel
     /// and its name, the CPU, the condition, the program, the number of runs, the versions of
     /// pathmeter and QEMU. A file there that is not the result it is named as is an error. Nothing
     /// is written to the folder. It is looked at before the cache, and with --no-cache as well

@@ -176,7 +176,7 @@ pub(crate) struct RunArgs {
     /// name of its program; or a pattern, such as `redis-server:*`; several are added up
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) only_process: Option<String>,
-    /// Count each function of the kernel as well: of two kernels, those in which rows differ
+    /// Count each function of the kernel as well; for two kernels, show those in which rows differ
     #[arg(long)]
     pub(crate) explain: bool,
     /// Whether causes are also summed up.
@@ -195,7 +195,7 @@ pub(crate) struct RunArgs {
         default_missing_value = USUAL
     )]
     pub(crate) check: Option<Checked>,
-    /// Count changes of less than so many percent of a row, region or window as same
+    /// Treat changes of less than PERCENT of a row, region or window as same
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
     /// Compare even if more than the kernel differs; the differences are listed

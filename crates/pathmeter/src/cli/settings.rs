@@ -40,8 +40,8 @@ pub(crate) struct SettingsArgs {
         value_parser = NonEmptyStringValueParser::new()
     )]
     pub(crate) set: Vec<String>,
-    /// One setting with numbers in braces, such as 'landlock:{0,1,2,4}', in place of a set: what
-    /// each further layer, rule or group costs every path, and where that bends
+    /// One setting with numbers in braces, such as 'landlock:{0,1,2,4}', in place of a set:
+    /// measure the cost of each further layer, rule or group on every path, and where it changes
     ///
     /// The numbers ascend, and 0 is the kernel without the setting. The document is
     /// pathmeter.slope/1.
@@ -50,8 +50,8 @@ pub(crate) struct SettingsArgs {
         conflicts_with_all = ["set", "explain", "check", "budget", "format", "write"]
     )]
     pub(crate) slope: Option<Slope>,
-    /// Name the function that the largest change of each setting is in, and the causes of all its
-    /// changes; takes longer
+    /// Name the function with the largest part of each setting's largest change, and the causes of
+    /// all its changes; takes longer
     #[arg(long)]
     pub(crate) explain: bool,
     /// What is executed under each setting as well.

@@ -332,12 +332,10 @@ fn why_not(setting: &Setting) -> Option<&'static str> {
         | Setting::Kprobe(_)
         | Setting::Ftrace(_)
         | Setting::Module(_)
-        | Setting::Tool(_) => {
-            "it would be the whole machine's, and not the measured processes' alone"
-        }
+        | Setting::Tool(_) => "it would affect the whole machine, not only the measured processes",
         Setting::Uprobe { .. } => "it is at a function of a program of `run`",
         Setting::Disk(_) => "a program of `run` begins in it",
-        Setting::Netns(_) => "no path of a live host goes to another network namespace yet",
+        Setting::Netns(_) => "no path of a live host uses another network namespace yet",
     })
 }
 

@@ -50,8 +50,8 @@ pub(super) fn sleeps(execution: &Execution, shown: Rows, style: Style) -> String
 
 /// The legend.
 const WHAT_IT_IS: [&str; 2] = [
-    "a sleep ends when the task is woken; to run is the mean of the steps from there until it runs",
-    "idle are the steps in which the CPU waited while the task slept",
+    "a sleep ends when the task is woken; to run is the mean number of steps until it runs",
+    "idle is the number of steps in which the CPU waited while the task slept",
 ];
 
 /// It is said where a number is missing.

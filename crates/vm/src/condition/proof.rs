@@ -247,7 +247,7 @@ pub(crate) fn prove(
             proof = Some((state, shown));
         }
     }
-    let nothing = || (ProofState::Unproved, "no file of Linux's is known to show it".to_owned());
+    let nothing = || (ProofState::Unproved, "no known file of Linux shows it".to_owned());
     let (state, shown) = proof.unwrap_or_else(nothing);
     Ok(Proof { setting, state, shown })
 }
