@@ -59,11 +59,12 @@ fn function<'a>(base: &'a Value, name: &str) -> Option<&'a Value> {
     functions.iter().find(|function| function["name"] == name)
 }
 
-/// The line in the program's source on which this function begins.
+/// The line in the program's source in which this function's code begins: that of its brace.
 fn line(name: &str) -> usize {
     let source = std::fs::read_to_string(tests().join(SOURCE)).unwrap();
-    let begins = |line: &str| line.contains(&format!("static void {name}("));
-    source.lines().position(begins).unwrap() + 1
+    let mut lines = source.lines().zip(1..);
+    lines.find(|(line, _)| line.contains(&format!("static void {name}("))).unwrap();
+    lines.find(|(line, _)| *line == "{").unwrap().1
 }
 
 fn assert_named_with_lines(base: &Value) {
