@@ -1,11 +1,14 @@
-//! Source lines and inlined functions of kernel addresses, from a vmlinux with DWARF.
+//! Source lines and inlined functions of addresses: of kernels, from a vmlinux with DWARF, and of
+//! programs, from their own DWARF or that of their debug files.
 //!
-//! Addresses are link addresses: those of a kernel that runs where it was linked (`nokaslr`).
-//! Modules are not in a vmlinux, so their addresses have no frames.
+//! Addresses are link addresses: those of a kernel that runs where it was linked (`nokaslr`), and
+//! of a program as its file has them. Modules are not in a vmlinux, so their addresses have no
+//! frames.
 //!
 //! Contract: the file is untrusted; whatever it holds, nothing here panics, and what is not
 //! understood gives no frames. Memory held is the sections that lines come from (about 200 MiB for
-//! a distribution's kernel) and what was unpacked of the units asked for.
+//! a distribution's kernel, at most 2 GiB for a program) and what was unpacked of the units asked
+//! for.
 //!
 //! Sources: the DWARF 5 standard, sections 2.17, 3.3.8 and 6.2; Linux `lib/Kconfig.debug`.
 
@@ -26,7 +29,7 @@ use std::sync::Arc;
 use addr2line::Context;
 use gimli::{AbbreviationsCacheStrategy, Dwarf, EndianArcSlice, LittleEndian, SectionId, Unit};
 
-use elf::Vmlinux;
+use elf::{Elf, Of};
 pub use error::{DebugInfoError, DebugInfoFault};
 pub use holders::MAX_HOLDERS;
 use roots::Roots;
@@ -62,7 +65,8 @@ pub struct SourceFrame {
     /// Name as in the source, so without the compiler's suffixes (`.isra.0`). None for code that
     /// has lines but no function, as assembly often.
     pub function: Option<String>,
-    /// File, relative to the kernel's source where it lies there: `kernel/sched/core.c`.
+    /// File, relative to the kernel's source where it lies there: `kernel/sched/core.c`; of a
+    /// program relative to where it was compiled, if it lies there.
     pub file: Option<String>,
     /// Line in `file`, from 1: the instruction's in the innermost frame, the call's in the others.
     pub line: Option<u32>,
@@ -70,7 +74,7 @@ pub struct SourceFrame {
     pub inlined: bool,
 }
 
-/// What a vmlinux holds about the kernel's addresses.
+/// What a vmlinux holds about the kernel's addresses, or a file about a program's.
 pub struct DebugInfo {
     context: Context<Bytes>,
     dwarf: Arc<Dwarf<Bytes>>,
@@ -101,7 +105,25 @@ impl DebugInfo {
     /// # Errors
     /// [`DebugInfoError`] names the file, what is wrong and what to do: see [`DebugInfoFault`].
     pub fn open(path: &Path) -> Result<Self, DebugInfoError> {
-        read(path).map_err(|fault| fault.at(path))
+        kernel(path).map_err(|fault| fault.at(path))
+    }
+
+    /// Reads what a program or library in memory says of itself.
+    ///
+    /// # Errors
+    /// There is none, or it can't be used. What is in separate `.dwo` files is not missed: lines
+    /// are not there.
+    pub fn of_program(bytes: &[u8]) -> Result<Self, DebugInfoFault> {
+        of(&Elf::of_program(bytes)?, Of::Program)
+    }
+
+    /// Reads the debug file of a program or library. Whether it is of the same build is the
+    /// caller's business.
+    ///
+    /// # Errors
+    /// As [`Self::of_program`]; or it can't be read.
+    pub fn of_debug_file(path: &Path) -> Result<Self, DebugInfoFault> {
+        of(&Elf::open(path, Of::Program)?, Of::Program)
     }
 
     /// The line this kernel prints first: `Linux version …`. None if the file's data was removed.
@@ -175,28 +197,35 @@ impl DebugInfo {
     }
 }
 
-fn read(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
-    let vmlinux = Vmlinux::open(path)?;
-    check_sections(&vmlinux)?;
-    let banner = banner::find(&vmlinux.section(".rodata")?);
-    let mut dwarf = Dwarf::load(|id| load(&vmlinux, id))?;
+fn kernel(path: &Path) -> Result<DebugInfo, DebugInfoFault> {
+    let vmlinux = Elf::open(path, Of::Kernel)?;
+    let info = of(&vmlinux, Of::Kernel)?;
+    Ok(DebugInfo { banner: banner::find(&vmlinux.section(".rodata")?), ..info })
+}
+
+fn of(elf: &Elf<'_>, of: Of) -> Result<DebugInfo, DebugInfoFault> {
+    check_sections(elf)?;
+    if of == Of::Program {
+        // A kernel's is named by the user; a program brings it.
+        elf.check_total(WANTED.iter().map(|id| id.name()))?;
+    }
+    let mut dwarf = Dwarf::load(|id| load(elf, id))?;
     dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
     let units = first_units(&dwarf);
-    check_whole(&units)?;
+    if of == Of::Kernel {
+        check_whole(&units)?;
+    }
     let roots = Roots::of(&units);
     let dwarf = Arc::new(dwarf);
     let context = Context::from_arc_dwarf(Arc::clone(&dwarf));
     let context = context.map_err(|error| DebugInfoFault::malformed(&error))?;
-    Ok(DebugInfo { context, dwarf, roots, banner, build_id: vmlinux.build_id })
+    let build_id = elf.build_id().map(<[u8]>::to_vec);
+    Ok(DebugInfo { context, dwarf, roots, banner: None, build_id })
 }
 
-fn check_sections(vmlinux: &Vmlinux) -> Result<(), DebugInfoFault> {
+fn check_sections(elf: &Elf<'_>) -> Result<(), DebugInfoFault> {
     let needed = [SectionId::DebugInfo, SectionId::DebugAbbrev, SectionId::DebugLine];
-    if needed.iter().all(|id| vmlinux.has(id.name())) {
-        Ok(())
-    } else {
-        Err(DebugInfoFault::NoDwarf)
-    }
+    if needed.iter().all(|id| elf.has(id.name())) { Ok(()) } else { Err(DebugInfoFault::NoDwarf) }
 }
 
 /// The first units, enough to know all by; those that can't be read are passed over.
@@ -212,9 +241,9 @@ fn check_whole(units: &[Unit<Bytes>]) -> Result<(), DebugInfoFault> {
     if units.iter().any(is_skeleton) { Err(DebugInfoFault::SplitDwarf) } else { Ok(()) }
 }
 
-fn load(vmlinux: &Vmlinux, id: SectionId) -> Result<Bytes, DebugInfoFault> {
+fn load(elf: &Elf<'_>, id: SectionId) -> Result<Bytes, DebugInfoFault> {
     let wanted = WANTED.contains(&id);
-    let bytes = if wanted { vmlinux.section(id.name())? } else { [].into() };
+    let bytes = if wanted { elf.section(id.name())? } else { [].into() };
     Ok(Bytes::new(bytes, LittleEndian))
 }
 

@@ -129,6 +129,46 @@ fn a_build_id_decides_between_builds_of_one_banner() {
 }
 
 #[test]
+fn a_program_has_the_lines_of_what_it_brings_or_of_its_debug_file() {
+    for name in ["vmlinux.elf", "vmlinux.zlib", "vmlinux.split"] {
+        let bytes = std::fs::read(fixture(name)).unwrap();
+        let own = DebugInfo::of_program(&bytes).unwrap();
+        let beside = DebugInfo::of_debug_file(&fixture(name)).unwrap();
+        for program in [own, beside] {
+            // Without the `.dwo` file there are lines, and no functions.
+            let frame = program.frames(STI).pop().unwrap();
+            assert_eq!(frame.file.as_deref(), Some("kernel/main.c"), "{name}");
+            assert_eq!(frame.line, Some(18), "{name}");
+        }
+    }
+    let of_memory = |bytes: &[u8]| DebugInfo::of_program(bytes).unwrap_err();
+    let stripped = std::fs::read(fixture("vmlinux.stripped")).unwrap();
+    assert!(matches!(of_memory(&stripped), DebugInfoFault::NoDwarf));
+    assert!(matches!(of_memory(b"#!/bin/sh"), DebugInfoFault::NotElf));
+    assert!(matches!(of_memory(b""), DebugInfoFault::NotElf));
+    let of_file = |name: &str| DebugInfo::of_debug_file(&fixture(name)).unwrap_err();
+    assert!(matches!(of_file("."), DebugInfoFault::NotAFile));
+    assert!(matches!(of_file("absent"), DebugInfoFault::Open(_)));
+}
+
+#[test]
+fn a_program_cut_short_gives_no_wrong_lines() {
+    let whole = std::fs::read(fixture("vmlinux.elf")).unwrap();
+    for length in (0..whole.len()).step_by(7) {
+        DebugInfo::of_program(&whole[..length]).unwrap_err();
+    }
+}
+
+#[test]
+fn a_program_that_unpacks_to_more_than_memory_in_all_is_refused() {
+    let mut packed = std::fs::read(fixture("vmlinux.zlib")).unwrap();
+    // Each section may be as large, and all together may not.
+    claim_sizes(&mut packed, 1 << 30);
+    let error = DebugInfo::of_program(&packed).unwrap_err();
+    assert!(matches!(error, DebugInfoFault::TooLarge { limit_mib: 2048, .. }), "{error}");
+}
+
+#[test]
 fn files_without_lines_say_how_to_get_them() {
     let stripped = DebugInfo::open(&fixture("vmlinux.stripped")).unwrap_err().to_string();
     assert!(stripped.contains("CONFIG_DEBUG_INFO_DWARF_TOOLCHAIN_DEFAULT=y"), "{stripped}");
@@ -148,18 +188,23 @@ fn a_file_cut_short_is_never_taken_for_a_whole_one() {
     }
 }
 
-#[test]
-fn a_section_that_claims_to_unpack_to_more_than_memory_is_refused() {
-    let mut packed = std::fs::read(fixture("vmlinux.zlib")).unwrap();
+/// Gives every compressed section this size, unpacked.
+fn claim_sizes(packed: &mut [u8], size: u64) {
     // Elf64_Chdr: type 1 (zlib), size, alignment; then the stream, which zlib begins with 0x78.
     let is_header = |at: &usize| {
         packed[*at..].starts_with(&[1, 0, 0, 0, 0, 0, 0, 0]) && packed[at + 24] == 0x78
     };
     let headers: Vec<usize> = (0..packed.len() - 24).filter(is_header).collect();
-    assert!(!headers.is_empty());
+    assert!(headers.len() > 2);
     for at in headers {
-        packed[at + 8..at + 16].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+        packed[at + 8..at + 16].copy_from_slice(&size.to_le_bytes());
     }
+}
+
+#[test]
+fn a_section_that_claims_to_unpack_to_more_than_memory_is_refused() {
+    let mut packed = std::fs::read(fixture("vmlinux.zlib")).unwrap();
+    claim_sizes(&mut packed, 1 << 40);
     let error = open_bytes(&packed).unwrap_err();
     assert!(matches!(error.fault, DebugInfoFault::TooLarge { limit_mib: 2048, .. }), "{error}");
 }
@@ -171,6 +216,11 @@ proptest! {
         for (at, bits) in flips {
             let at = usize::from(at) % bytes.len();
             bytes[at] ^= bits;
+        }
+        if let Ok(program) = DebugInfo::of_program(&bytes) {
+            for address in [CLI, STI, BEYOND] {
+                prop_assert!(program.frames(address).len() <= pathmeter_debuginfo::MAX_FRAMES);
+            }
         }
         if let Ok(kernel) = open_bytes(&bytes) {
             for address in [CLI, STI, BEYOND] {

@@ -4,6 +4,7 @@
 //! Contract: what executes is the program as it was packed and nothing else.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
@@ -25,6 +26,16 @@ const TIMES_ARCHIVE: u64 = 4;
 const STEP_MIB: u64 = 128;
 /// Most memory in MiB: microvm has all of it below this address.
 const MOST_MIB: u64 = 3072;
+
+/// A regular file that is packed.
+pub(crate) struct PackedFile<'a> {
+    /// Its path in the guest, without the `/` at its beginning.
+    pub(crate) name: &'a str,
+    /// What is in it.
+    pub(crate) data: &'a [u8],
+    /// Where the host has it, if it was taken from there.
+    pub(crate) source: Option<&'a Path>,
+}
 
 /// A program, packed, and how it is to be run.
 pub struct PackedProgram {
@@ -147,10 +158,13 @@ impl PackedProgram {
         self.packed.entries.iter().filter_map(hash).collect()
     }
 
-    /// What is in each file that is packed, by its path in the guest.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.packed.entries.iter().filter_map(|entry| match entry {
-            PackedEntry::File { name, data, .. } => Some((&**name, &**data)),
+    /// Each regular file that is packed.
+    pub(crate) fn files(&self) -> impl Iterator<Item = PackedFile<'_>> {
+        let source = |name: &str| self.packed.sources.get(name).map(|source| &**source);
+        self.packed.entries.iter().filter_map(move |entry| match entry {
+            PackedEntry::File { name, data, .. } => {
+                Some(PackedFile { name, data, source: source(name) })
+            }
             _ => None,
         })
     }

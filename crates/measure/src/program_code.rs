@@ -3,32 +3,40 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use data_encoding::HEXLOWER;
 use pathmeter_pack::Code;
-use pathmeter_trace::{BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, code_hash};
+use pathmeter_trace::{
+    BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, SourceLine, UnusedDebug, code_hash,
+};
 use rustc_demangle::try_demangle;
 
+use crate::debug_file::DebugFile;
+use crate::packed_program::PackedFile;
+use crate::program_lines::FileLines;
+
 /// The code of all packed files.
-pub(crate) struct PackedCode {
-    files: Vec<CodeFile>,
+pub(crate) struct PackedCode<'a> {
+    files: Vec<CodeFile<'a>>,
     /// By what is in a page of code: which file has it, and where in the file. A page that several
     /// files have is that of the first.
     pages: BTreeMap<u64, (usize, u64)>,
 }
 
-impl PackedCode {
-    /// Reads the files, each with its name in the guest.
-    pub(crate) fn read<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Self {
+impl<'a> PackedCode<'a> {
+    /// Reads the files, each with what this machine has of its debug file.
+    pub(crate) fn read(
+        files: impl Iterator<Item = PackedFile<'a>>,
+        debug: impl IntoIterator<Item = DebugFile>,
+    ) -> Self {
         let mut code = Self { files: Vec::new(), pages: BTreeMap::new() };
-        for (name, data) in files {
-            let Some(read) = Code::read(data) else { continue };
-            for (offset, hash) in pages(&read, data) {
+        for (file, debug) in files.zip(debug) {
+            let Some(read) = Code::read(file.data) else { continue };
+            for (offset, hash) in pages(&read, file.data) {
                 code.pages.entry(hash).or_insert((code.files.len(), offset));
             }
-            let name = name.rsplit('/').next().unwrap_or(name).to_owned();
-            code.files.push(CodeFile { name, code: with_debug_file(read) });
+            code.files.push(CodeFile::of(&file, read, debug));
         }
         code
     }
@@ -53,15 +61,55 @@ impl PackedCode {
 /// The code of the packed files, as a program executed it.
 pub(crate) struct ProgramCode<'a> {
     pages: Vec<FoundPage>,
-    files: &'a [CodeFile],
+    files: &'a [CodeFile<'a>],
     /// Files of which blocks without a symbol were asked for.
     without_symbols: RefCell<BTreeSet<String>>,
+    /// Files of which blocks were asked for.
+    executed: RefCell<BTreeSet<usize>>,
 }
 
-struct CodeFile {
+struct CodeFile<'a> {
     /// Its name without folders.
     name: String,
     code: Code,
+    lines: FileLines<'a>,
+    /// Its debug files that are not used, each with the reason.
+    unused: Vec<(PathBuf, String)>,
+}
+
+impl<'a> CodeFile<'a> {
+    fn of(file: &PackedFile<'a>, own: Code, debug: DebugFile) -> Self {
+        let DebugFile { path, mut unused, .. } = debug;
+        let lines = FileLines::new(file.data, path.as_deref());
+        let code = match path.map(|path| (functions_of(&path), path)) {
+            Some((Ok(functions), _)) => own.with_functions_of(&functions),
+            Some((Err(why), path)) => {
+                unused.push((path, why));
+                own
+            }
+            None => own,
+        };
+        let name = file.name.rsplit('/').next().unwrap_or(file.name).to_owned();
+        Self { name, code, lines, unused }
+    }
+
+    /// The debug information of it that was not used.
+    fn unused_debug(&self) -> impl Iterator<Item = UnusedDebug> {
+        let files = self.unused.iter().map(|(path, why)| (Some(path), why));
+        let lines = self.lines.unused().iter().map(|(path, why)| (path.as_ref(), why));
+        files.chain(lines).map(|(path, why)| UnusedDebug {
+            file: self.name.clone(),
+            debug_file: path.map(|path| path.to_string_lossy().into_owned()),
+            reason: why.clone(),
+        })
+    }
+}
+
+/// The functions that a debug file names.
+fn functions_of(debug_file: &Path) -> Result<Code, String> {
+    let file = File::open(debug_file).map_err(|error| format!("it can't be read: {error}"))?;
+    let code = Code::of_file(&file);
+    code.ok_or_else(|| "its symbols are damaged, or more than can be held".to_owned())
 }
 
 /// A page of the plugin's.
@@ -74,13 +122,18 @@ struct FoundPage {
 
 impl<'a> ProgramCode<'a> {
     /// Finds the pages that the plugin saw.
-    pub(crate) fn find(pages: &[CodePage], packed: &'a PackedCode) -> Self {
+    pub(crate) fn find(pages: &[CodePage], packed: &'a PackedCode<'a>) -> Self {
         let page = |page: &CodePage| FoundPage {
             address: page.address,
             file: packed.pages.get(&page.hash).copied(),
         };
         let pages = pages.iter().map(page).collect();
-        Self { pages, files: &packed.files, without_symbols: RefCell::default() }
+        Self {
+            pages,
+            files: &packed.files,
+            without_symbols: RefCell::default(),
+            executed: RefCell::default(),
+        }
     }
 
     /// The function of a block; `None` without a symbol.
@@ -112,46 +165,30 @@ impl<'a> ProgramCode<'a> {
         (name, None)
     }
 
+    /// The line of the source at this address of the file that a block is in.
+    pub(crate) fn line(&self, block: u64, address: u64) -> Option<SourceLine> {
+        self.place(block)?.0.lines.at(address)
+    }
+
+    /// The debug information that was not used of files of which code was asked for so far.
+    pub(crate) fn unused_debug(&self) -> Vec<UnusedDebug> {
+        let executed = self.executed.borrow();
+        let files = executed.iter().filter_map(|file| self.files.get(*file));
+        files.flat_map(CodeFile::unused_debug).collect()
+    }
+
     /// Files of which code without a symbol was asked for so far.
     pub(crate) fn without_symbols(&self) -> Vec<String> {
         self.without_symbols.borrow().iter().cloned().collect()
     }
 
     /// The file that a block is in, and its address there.
-    fn place(&self, block: u64) -> Option<(&CodeFile, u64)> {
+    fn place(&self, block: u64) -> Option<(&CodeFile<'a>, u64)> {
         let CodePlace { page, offset } = CodePlace::of(block)?;
-        let (file, begin) = self.pages.get(page)?.file?;
-        let file = self.files.get(file)?;
+        let (number, begin) = self.pages.get(page)?.file?;
+        let file = self.files.get(number)?;
+        self.executed.borrow_mut().insert(number);
         Some((file, file.code.address_of(begin + offset)?))
-    }
-}
-
-/// Where distributions keep the symbols of stripped files, by build id (gdb's manual, "Separate
-/// Debug Files").
-const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
-/// Largest such file that is read.
-const MOST_DEBUG_BYTES: u64 = 2 << 30;
-
-/// Where the debug file of this build id is, if this machine has it.
-fn debug_file(build_id: &[u8]) -> Option<PathBuf> {
-    let (first, rest) = build_id.split_first()?;
-    let name = format!("{first:02x}/{}.debug", HEXLOWER.encode(rest));
-    let file = Path::new(DEBUG_FILES).join(name);
-    let about = file.metadata().ok()?;
-    (about.is_file() && about.len() <= MOST_DEBUG_BYTES).then_some(file)
-}
-
-/// The debug files that this machine has of these files: names depend on them.
-pub(crate) fn debug_files<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Vec<PathBuf> {
-    files.filter_map(|(_, data)| debug_file(&Code::build_id(data))).collect()
-}
-
-/// The code with the names that its debug file has, if there is one of the same build.
-fn with_debug_file(code: Code) -> Code {
-    let read = debug_file(&code.build_id).and_then(|file| std::fs::read(file).ok());
-    match read.and_then(|data| Code::read(&data)) {
-        Some(debug) if debug.build_id == code.build_id => code.with_functions_of(&debug),
-        _ => code,
     }
 }
 
@@ -197,7 +234,8 @@ mod tests {
         let (page, offset) = main_page(&own);
         let unknown = CodePage { hash: 1, address: 0x5000 };
         let files = [("bin/sh", &b"#!"[..]), ("bin/own", &own)];
-        let packed = PackedCode::read(files.into_iter());
+        let files = files.map(|(name, data)| PackedFile { name, data, source: None });
+        let packed = PackedCode::read(files.into_iter(), [(); 2].map(|()| DebugFile::default()));
         let line = format!("z {:x} ", page.hash);
         let lines = packed.start_lines();
         let line = lines.lines().find(|it| it.starts_with(&line)).unwrap();
@@ -215,6 +253,7 @@ mod tests {
             assert_eq!(code.nameless(block).0, "[code in no known place]");
         }
         assert_eq!(code.without_symbols(), [""; 0]);
+        assert_eq!(code.unused_debug(), []);
     }
 
     #[test]

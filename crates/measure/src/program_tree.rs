@@ -14,12 +14,13 @@ use pathmeter_trace::{
 use pathmeter_vm::{Accounting, RanProgram};
 
 use crate::beside::REGIONS;
+use crate::debug_file::DebugFile;
 use crate::executions::median;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::meant::meant;
 use crate::packed_program::PackedProgram;
-use crate::program_code::{PackedCode, ProgramCode, debug_files};
+use crate::program_code::{PackedCode, ProgramCode};
 use crate::program_failure::unmeasured;
 use crate::program_processes::process_names;
 use crate::program_result::{ended_well, kernel_names};
@@ -28,7 +29,7 @@ use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
 
 /// Changes whenever a change that the key can't see makes old trees wrong.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 
 /// What is to be explained.
 pub struct AskedTree<'a> {
@@ -56,12 +57,13 @@ pub fn row_tree(
 ) -> Result<SubjectWindow, Failure> {
     let condition = asked.packed.with_offsets(&guests.settings_of(image).condition)?;
     let initramfs = asked.packed.initramfs(&condition);
+    let debug: Vec<DebugFile> = asked.packed.files().map(|file| DebugFile::find(&file)).collect();
     let make = || {
         let kernel = kernel_names(session, image, &[], progress)?;
         let names = Names::new(session, image, Inlined::InCallers, progress)?;
         let wanted = Wanted::find(image, asked.row, &kernel.places)?;
         let mut places = kernel.places.table(asked.regions, &[]);
-        let code = PackedCode::read(asked.packed.files());
+        let code = PackedCode::read(asked.packed.files(), debug.iter().cloned());
         places.extend_from_slice(wanted.lines(asked.callers).as_bytes());
         places.extend_from_slice(code.start_lines().as_bytes());
         let kallsyms = session.symbols(image, progress)?;
@@ -83,7 +85,7 @@ pub fn row_tree(
     if image.debug_info(progress)?.is_some() {
         return make();
     }
-    let debug = debug_files(asked.packed.files());
+    let debug: Vec<_> = debug.iter().filter(|it| **it != DebugFile::default()).collect();
     let AskedTree { packed, row, regions, callers } = asked;
     let document =
         format!("tree {FORMAT} {row} {callers} {} {regions:?} {debug:?}", packed.expected);
@@ -213,7 +215,7 @@ fn window(
     session: &Session,
     image: &Image,
     (asked, wanted): (&AskedTree<'_>, &Wanted<'_>),
-    (kernel, names, packed): (&KernelNames, &Names, &PackedCode),
+    (kernel, names, packed): (&KernelNames, &Names, &PackedCode<'_>),
     mut ran: RanProgram<Accounts>,
 ) -> Result<SubjectWindow, Failure> {
     ended_well(image, asked.packed, &ran)?;
@@ -243,6 +245,7 @@ fn window(
         deeper: of_tree.deeper,
         beyond: of_tree.beyond,
         without_symbols: code.without_symbols(),
+        unused_debug: code.unused_debug(),
     };
     subject(session, image, (wanted.name, program), (tree, &totals))
 }
@@ -362,9 +365,13 @@ impl BlockNames for TreeNames<'_> {
             .map_or_else(|| "[program]".to_owned(), |name| format!("[{name}]"))
     }
 
-    fn line(&self, module: Option<&str>, address: u64) -> Option<SourceLine> {
-        let kernel = module.is_none() && address >> 63 == 1;
-        kernel.then(|| self.kernel.lines(address).into_iter().next()).flatten()
+    fn line(&self, block: u64, function: &BlockFunction) -> Option<SourceLine> {
+        let entry = function.address.wrapping_sub(function.offset);
+        if block >> 63 == 0 {
+            return self.code.line(block, entry);
+        }
+        let kernel = function.module.is_none().then(|| self.kernel.lines(entry));
+        kernel?.into_iter().next()
     }
 }
 

@@ -4,12 +4,21 @@
 //! understood gives no code.
 
 use std::cmp::Reverse;
+use std::fs::File;
 
 use object::elf::PF_X;
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
+use object::{
+    Object, ObjectSection, ObjectSegment, ObjectSymbol, ReadCache, ReadRef, SegmentFlags,
+    SymbolKind,
+};
 
 /// What stands for the entries of a procedure linkage table, each of which jumps to a function.
 pub const LINKAGE: &str = "[plt]";
+
+/// Most symbols of a file of the host that are read: some times those of the largest browsers.
+const MOST_SYMBOLS: usize = 1 << 23;
+/// Most bytes that all names of these may have: names may lie in one another.
+const MOST_NAME_BYTES: usize = 1 << 30;
 
 /// The code of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,8 +27,6 @@ pub struct Code {
     pub segments: Vec<CodeSegment>,
     /// Its functions, ascending by address, one for each.
     functions: Vec<CodeFunction>,
-    /// The build id; empty if it has none.
-    pub build_id: Vec<u8>,
 }
 
 /// A part of a file that is loaded and executed.
@@ -47,22 +54,25 @@ pub struct CodeFunction {
 impl Code {
     /// Reads a file; `None` if it is no ELF file.
     pub fn read(elf: &[u8]) -> Option<Self> {
-        let file = object::File::parse(elf).ok()?;
+        Some(Self::of(&object::File::parse(elf).ok()?))
+    }
+
+    /// Reads a file of the host, of which only the tables of symbols are held in memory; `None` if
+    /// it is no ELF file, or has more symbols than are kept.
+    pub fn of_file(file: &File) -> Option<Self> {
+        let cache = ReadCache::new(file);
+        let file = object::File::parse(&cache).ok()?;
+        has_few_symbols(&file).then(|| Self::of(&file))
+    }
+
+    fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Self {
         let segments = file.segments().filter_map(|segment| {
             let SegmentFlags::Elf { p_flags, .. } = segment.flags() else { return None };
             let (offset, length) = segment.file_range();
             let is_code = p_flags.contains(PF_X) && length > 0;
             is_code.then(|| CodeSegment { offset, address: segment.address(), length })
         });
-        let segments = segments.collect();
-        let build_id = file.build_id().ok().flatten().unwrap_or_default().to_vec();
-        Some(Self { segments, functions: functions(&file), build_id })
-    }
-
-    /// The build id of a file; empty if it has none, or is no ELF file.
-    pub fn build_id(elf: &[u8]) -> Vec<u8> {
-        let file = object::File::parse(elf).ok();
-        file.and_then(|file| Some(file.build_id().ok()??.to_vec())).unwrap_or_default()
+        Self { segments: segments.collect(), functions: functions(file) }
     }
 
     /// The address of what is at this place in the file, if it is code.
@@ -116,10 +126,18 @@ impl Code {
     }
 }
 
-fn functions(file: &object::File<'_>) -> Vec<CodeFunction> {
+fn has_few_symbols<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> bool {
+    let mut bytes: usize = 0;
+    file.symbols().chain(file.dynamic_symbols()).enumerate().all(|(number, symbol)| {
+        bytes = bytes.saturating_add(symbol.name_bytes().map_or(0, <[u8]>::len));
+        number < MOST_SYMBOLS && bytes <= MOST_NAME_BYTES
+    })
+}
+
+fn functions<'data, R: ReadRef<'data>>(file: &object::File<'data, R>) -> Vec<CodeFunction> {
     let symbols = file.symbols().chain(file.dynamic_symbols());
     let code = symbols.filter(|it| it.kind() == SymbolKind::Text && !it.is_undefined());
-    let function = |symbol: object::Symbol<'_, '_>| {
+    let function = |symbol: object::Symbol<'data, '_, R>| {
         let name = symbol.name().ok().filter(|name| !name.is_empty())?;
         let (address, size) = (symbol.address(), symbol.size());
         Some(CodeFunction { address, size, name: name.to_owned() })

@@ -80,7 +80,8 @@ impl Copy<'_> {
             Ok(Look::Directory) => return self.sub_folder(from, &to).map(Some),
             Ok(Look::File) => {
                 let host::Contents { mode, data } = host::read(from)?;
-                self.view.put(&to, Node::File { mode, data })?;
+                let source = Some(from.to_owned());
+                self.view.put(&to, Node::File { mode, data, source })?;
                 self.files.push(to);
             }
             Ok(Look::Symlink(target)) => self.view.put(&to, Node::Symlink { target })?,

@@ -73,10 +73,14 @@ pub(crate) fn add(tree: &mut Tree, cached: &[Cached]) {
         add_one(tree, path, Node::Directory { mode });
     }
     for (path, data) in FILES {
-        add_one(tree, path, Node::File { mode: 0o644, data: data.to_vec() });
+        add_one(tree, path, Node::File { mode: 0o644, data: data.to_vec(), source: None });
     }
     if !cached.is_empty() {
-        add_one(tree, cache::PATH, Node::File { mode: 0o644, data: cache::of(cached) });
+        add_one(
+            tree,
+            cache::PATH,
+            Node::File { mode: 0o644, data: cache::of(cached), source: None },
+        );
     }
 }
 

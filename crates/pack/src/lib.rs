@@ -4,8 +4,9 @@
 //!
 //! Contract: nothing is executed, and nothing is written. The same bytes in the same places give
 //! the same [`Packed`]: there are no times and no owners in it, hard links are separate files, and
-//! everything is in order. Nothing of the host's environment is in it. With a root folder of the
-//! program's own, no path leads out of that folder, whatever links are in it.
+//! everything is in order; only [`Packed::sources`] tells where they are. Nothing of the host's
+//! environment is in it. With a root folder of the program's own, no path leads out of that folder,
+//! whatever links are in it.
 //!
 //! Sources: those of each form in its file.
 
@@ -14,6 +15,7 @@
 mod cache;
 mod code;
 mod copy;
+mod debug_marks;
 mod defaults;
 mod dependencies;
 mod elf;
@@ -43,6 +45,7 @@ use tree::{Node, Tree};
 use view::View;
 
 pub use code::{Code, CodeFunction, CodeSegment, LINKAGE};
+pub use debug_marks::{DebugLink, DebugMarks};
 pub use error::{Kind, Note, PackError};
 pub use functions::{Function, KNOWN_BYTES, file_offset, functions};
 pub use limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
@@ -107,6 +110,8 @@ pub struct Packed {
     pub files: u64,
     /// The bytes in them.
     pub bytes: u64,
+    /// Where the host has the regular files that were taken from it, by their names.
+    pub sources: BTreeMap<String, PathBuf>,
     /// What was left out, or may be missing, in order.
     pub notes: Vec<Note>,
 }
@@ -212,6 +217,7 @@ pub fn pack(packing: &Packing<'_>) -> Result<Packed, PackError> {
             stdin,
             files: 0,
             bytes: 0,
+            sources: BTreeMap::new(),
             notes,
         },
     ))
@@ -219,15 +225,20 @@ pub fn pack(packing: &Packing<'_>) -> Result<Packed, PackError> {
 
 fn finished(tree: Tree, packed: Packed) -> Packed {
     let bytes = tree.bytes();
+    let source = |(name, node): (&str, &Node)| match node {
+        Node::File { source, .. } => Some((name.to_owned(), source.clone()?)),
+        _ => None,
+    };
+    let sources = tree.paths().filter_map(source).collect();
     let entries: Vec<_> = tree.into_nodes().map(entry).collect();
     let files = entries.iter().filter(|entry| matches!(entry, PackedEntry::File { .. })).count();
-    Packed { entries, files: files as u64, bytes, ..packed }
+    Packed { entries, files: files as u64, bytes, sources, ..packed }
 }
 
 fn entry((name, node): (String, Node)) -> PackedEntry {
     match node {
         Node::Directory { mode } => PackedEntry::Directory { name, mode },
-        Node::File { mode, data } => PackedEntry::File { name, mode, data },
+        Node::File { mode, data, .. } => PackedEntry::File { name, mode, data },
         Node::Symlink { target } => PackedEntry::Symlink { name, target },
     }
 }
@@ -342,7 +353,8 @@ fn add_at(
         return Ok(copy.files.into_iter().map(|file| Added { file, named: false }).collect());
     }
     let host::Contents { mode, data } = host::read_followed(from)?;
-    view.put(to, Node::File { mode, data })?;
+    let source = Some(fs::canonicalize(from).unwrap_or_else(|_| from.to_owned()));
+    view.put(to, Node::File { mode, data, source })?;
     Ok(vec![Added { file: to.to_owned(), named: true }])
 }
 
@@ -351,7 +363,8 @@ fn add_stdin(view: &mut View, file: &Path) -> Result<String, PackError> {
         return Err(PackError::NotRegular { path: error::host(file) });
     }
     let host::Contents { data, .. } = host::read_followed(file)?;
-    view.put(STDIN.trim_start_matches('/'), Node::File { mode: 0o644, data })?;
+    let node = Node::File { mode: 0o644, data, source: None };
+    view.put(STDIN.trim_start_matches('/'), node)?;
     Ok(STDIN.to_owned())
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 
 use crate::error::{Kind, PackError, guest};
 use crate::limits::{MAX_ENTRIES, MAX_PATH_BYTES, MAX_TOTAL_BYTES};
@@ -20,9 +21,18 @@ pub(crate) const FOLDER_MODE: u32 = 0o755;
 /// A file, folder or link. Modes are permission bits, with setuid, setgid and sticky.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Node {
-    Directory { mode: u32 },
-    File { mode: u32, data: Vec<u8> },
-    Symlink { target: String },
+    Directory {
+        mode: u32,
+    },
+    File {
+        mode: u32,
+        data: Vec<u8>,
+        /// Where the host has it; `None` of what pathmeter makes.
+        source: Option<PathBuf>,
+    },
+    Symlink {
+        target: String,
+    },
 }
 
 impl Node {
@@ -174,7 +184,7 @@ mod tests {
         // Zeroes that nobody touches take no memory.
         let largest = || vec![0; usize::try_from(MAX_FILE_BYTES).unwrap()];
         let mut put = |path: &str| {
-            let node = Node::File { mode: 0o644, data: largest() };
+            let node = Node::File { mode: 0o644, data: largest(), source: None };
             tree.put(path, node, &|_| FOLDER_MODE)
         };
         put("a").unwrap();
@@ -187,7 +197,7 @@ mod tests {
     fn names_are_those_in_a_folder_and_not_below_it() {
         let mut tree = Tree::default();
         for path in ["a/b/c", "a/b-c", "a/d", "e"] {
-            let node = Node::File { mode: 0o644, data: Vec::new() };
+            let node = Node::File { mode: 0o644, data: Vec::new(), source: None };
             tree.put(path, node, &|_| FOLDER_MODE).unwrap();
         }
         assert_eq!(tree.names_in("a").collect::<Vec<_>>(), ["b", "b-c", "d"]);

@@ -75,8 +75,9 @@ impl View {
         }
         match found.look {
             Look::File => {
-                let host::Contents { mode, data } = host::read(&on_host(&found.path))?;
-                self.put(&found.path, Node::File { mode, data })
+                let source = on_host(&found.path);
+                let host::Contents { mode, data } = host::read(&source)?;
+                self.put(&found.path, Node::File { mode, data, source: Some(source) })
             }
             Look::Directory => {
                 let mode = host::mode(&on_host(&found.path)).unwrap_or(FOLDER_MODE);
@@ -89,7 +90,7 @@ impl View {
     /// What the packed file holds, and its mode. Nothing if none is packed there.
     pub(crate) fn packed(&self, path: &str) -> Option<(&[u8], u32)> {
         match self.tree.get(path) {
-            Some(Node::File { mode, data }) => Some((data, *mode)),
+            Some(Node::File { mode, data, .. }) => Some((data, *mode)),
             _ => None,
         }
     }

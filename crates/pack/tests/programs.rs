@@ -2,8 +2,10 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{Elf, LIBRARY, LIBRARY_32, PROGRAM, Root, data, entry, message, target, words};
-use pathmeter_pack::{PackError, PackedEntry, Packing, pack};
+use pathmeter_pack::{PackError, Packed, PackedEntry, Packing, pack};
 
 #[test]
 fn the_hosts_ls_brings_its_loader_and_libc() {
@@ -170,7 +172,11 @@ fn the_same_files_give_the_same_result_and_modes_are_kept() {
         root.file("/bin/setuid", 0o4755, "x");
         std::fs::hard_link(root.path("/bin/setuid"), root.path("/bin/hard")).unwrap();
         root.link("/bin/link", "program");
-        root.pack(&["/bin/program"]).unwrap()
+        let packed = root.pack(&["/bin/program"]).unwrap();
+        // Where the host has what is not made by pathmeter.
+        assert_eq!(packed.sources["bin/program"], root.path("/bin/program"));
+        assert_eq!(packed.sources.get("etc/passwd"), None);
+        Packed { sources: BTreeMap::new(), ..packed }
     };
     let packed = make();
     assert_eq!(packed, make());

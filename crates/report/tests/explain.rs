@@ -11,7 +11,8 @@ use pathmeter_report::{
 };
 use pathmeter_trace::{
     Census, Counts, Event, EventCounts, Explain, Footprint, Function, LineCounts, Node, NodeKind,
-    ProgramTree, RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, WindowTree,
+    ProgramTree, RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, UnusedDebug,
+    WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
@@ -181,6 +182,18 @@ fn of_program(name: &str, rows: &[Row]) -> SubjectWindow {
         deeper: 493,
         beyond: 0,
         without_symbols: vec!["libc.so.6".into()],
+        unused_debug: vec![
+            UnusedDebug {
+                file: "libc.so.6".into(),
+                debug_file: Some("/usr/lib/debug/libc.debug".into()),
+                reason: "its CRC-32 is 00000001, and .gnu_debuglink asks for 00000002".into(),
+            },
+            UnusedDebug {
+                file: "reader".into(),
+                debug_file: None,
+                reason: "its debug information is damaged: it ends early".into(),
+            },
+        ],
     };
     let windows = RecordedWindows { recorded: 6, interrupted: 0, unstamped: 0, alike: 4 };
     let mut subject = subject(name, rows);

@@ -51,7 +51,7 @@ pub use recording::difference::{
     Side, difference,
 };
 pub use recording::document::{
-    Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow,
+    Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow, UnusedDebug,
     explain_schema,
 };
 pub use recording::footprint::Footprint;

@@ -1,15 +1,16 @@
-//! A program, a library that one needs, `ld.so.conf`, and a kernel module. Nothing is packed beside
-//! the parents that it needs, and what is refused is named.
+//! A program, a library that one needs, `ld.so.conf`, a kernel module, and a debug file. Nothing is
+//! packed beside the parents that it needs, and what is refused is named.
 #![no_main]
 #![allow(unreachable_pub, reason = "the tests' helpers are a module here")]
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use pathmeter_fuzz::InMemory;
 use pathmeter_pack::modules::modules;
-use pathmeter_pack::{PackError, PackedEntry, Packing, RESERVED, pack};
+use pathmeter_pack::{Code, DebugMarks, PackError, PackedEntry, Packing, RESERVED, pack};
 
 #[path = "../../../crates/pack/tests/common/mod.rs"]
 mod common;
@@ -32,11 +33,23 @@ fuzz_target!(|bytes: &[u8]| {
     check("/a", &file, "/a");
     check("/bin/program", &file, "/lib/liba.so");
     check("/bin/program", &file, "/etc/ld.so.conf");
+    check_code(bytes, &file);
     let names = ["a".to_owned()];
     if let Err(error) = modules(&file.path(), &names, None) {
         assert!(matches!(error, PackError::Package(_) | PackError::NoModule { .. }), "{error}");
     }
 });
+
+/// The code and the debug file of what is in memory, and of what is in a file.
+fn check_code(bytes: &[u8], file: &InMemory) {
+    let file = File::open(file.path()).expect("a file in memory");
+    let marks = [Some(DebugMarks::read(bytes)), DebugMarks::of_file(&file)];
+    let names = marks.into_iter().flatten().filter_map(|marks| marks.link);
+    assert!(names.into_iter().all(|link| !link.name.contains('/')));
+    for code in [Code::read(bytes), Code::of_file(&file)].into_iter().flatten() {
+        assert!(code.starts().is_sorted());
+    }
+}
 
 /// Packs `program`, with the file at that path.
 fn check(program: &str, file: &InMemory, path: &str) {

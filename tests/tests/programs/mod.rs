@@ -4,6 +4,7 @@
 
 mod benchmarks;
 mod clean;
+mod debug_files;
 mod events;
 mod gates;
 mod hostile;

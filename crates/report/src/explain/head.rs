@@ -3,7 +3,7 @@
 use pathmeter_model::{clean, command_line};
 use pathmeter_trace::{
     Counts, DEEPEST_CALL, Explain, Footprint, MAX_NODES, ProgramTree, RecordedWindows,
-    SubjectWindow, WindowTree,
+    SubjectWindow, UnusedDebug, WindowTree,
 };
 
 use crate::comparison::MANY_VALUES;
@@ -92,7 +92,7 @@ fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
 }
 
 /// What the tree of a program does not have.
-fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
+fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {
     let deeper = (program.deeper > 0).then(|| {
         format!(
             "{} calls of the run were made on top of {DEEPEST_CALL} others: what they execute \
@@ -112,7 +112,18 @@ fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> {
             clean(&program.without_symbols.join(", "))
         )
     });
-    [deeper, beyond, nameless].into_iter().flatten()
+    let unused = program.unused_debug.iter().map(unused_debug);
+    [deeper, beyond, nameless].into_iter().flatten().chain(unused)
+}
+
+/// `a.out: its debug file a.debug is not used: its build id is 1234, and not 5678`.
+fn unused_debug(unused: &UnusedDebug) -> String {
+    let UnusedDebug { file, debug_file, reason } = unused;
+    let (file, reason) = (clean(file), clean(reason));
+    match debug_file {
+        Some(path) => format!("{file}: {} is not used: {reason}", clean(path)),
+        None => format!("{file} has no source lines of its own: {reason}"),
+    }
 }
 
 fn in_short(name: &str, subject: &SubjectWindow) -> String {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use pathmeter_model::clean;
 use pathmeter_trace::{Counts, Footprint, Function, SourceLine, WindowTree};
 
 use super::limits::Limits;
@@ -73,7 +74,7 @@ fn place(function: &Function) -> [String; 2] {
 fn placed(function: &Function) -> String {
     let name = name_of(function);
     match &function.source {
-        Some(SourceLine { file, line }) => format!("{name} at {file}:{line}"),
+        Some(SourceLine { file, line }) => format!("{name} at {}:{line}", clean(file)),
         None => name,
     }
 }

@@ -87,6 +87,20 @@ pub struct ProgramTree {
     /// addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_symbols: Vec<String>,
+    /// Debug files and debug information of files that were executed which could not be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused_debug: Vec<UnusedDebug>,
+}
+
+/// Debug information that gives no names and no lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnusedDebug {
+    /// The file that it is about, without folders.
+    pub file: String,
+    /// The debug file that is not used, or not wholly; null if it is what `file` itself has.
+    pub debug_file: Option<String>,
+    /// Why.
+    pub reason: String,
 }
 
 /// How many windows a recording has, and what became of them.

@@ -49,8 +49,8 @@ pub trait BlockNames {
     /// What a process of the run is called; 0 is what is in none.
     fn process(&self, number: u64) -> String;
 
-    /// The line of the source that a function begins in.
-    fn line(&self, _module: Option<&str>, _address: u64) -> Option<SourceLine> {
+    /// The line of the source that the function which a block lies in begins in.
+    fn line(&self, _block: u64, _function: &BlockFunction) -> Option<SourceLine> {
         None
     }
 }
@@ -220,26 +220,27 @@ impl<'a> Builder<'a> {
         }
         let found = self.names.function(block).map(|found| {
             let name = containing(&found.name);
-            let begins = found.offset == 0 && name == found.name;
-            let entry = (name == found.name).then(|| found.address.wrapping_sub(found.offset));
-            let function = self.named(name.to_owned(), found.module);
-            self.note_entry(function, entry);
-            (function, begins)
+            let is_whole = name == found.name;
+            let function = self.named(name.to_owned(), found.module.clone());
+            if is_whole {
+                self.note_entry(function, block, &found);
+            }
+            (function, is_whole && found.offset == 0)
         });
         self.blocks.insert(block, found);
         found
     }
 
     /// The lowest entry of all functions of one name counts, as in recordings.
-    fn note_entry(&mut self, function: u32, entry: Option<u64>) {
+    fn note_entry(&mut self, function: u32, block: u64, found: &BlockFunction) {
         let about = &mut self.functions[function as usize];
-        let Some(entry) = entry else { return };
+        let entry = found.address.wrapping_sub(found.offset);
         let address = format!("{entry:#x}");
         let known = about.address.as_ref().map(|known| (known.len(), known.clone()));
         if known.is_none_or(|known| (address.len(), address.clone()) < known) {
             about.address = Some(address);
             about.entry_in_line = Some(entry.to_le_bytes()[0] & 63);
-            about.source = self.names.line(about.module.as_deref(), entry);
+            about.source = self.names.line(block, found);
         }
     }
 

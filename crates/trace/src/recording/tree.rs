@@ -172,7 +172,8 @@ pub struct Node {
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct SourceLine {
-    /// The file, as the resolver names it: for a kernel from the root of its source.
+    /// The file, as the resolver names it: for a kernel from the root of its source, for a program
+    /// from the folder in which it was compiled.
     pub file: String,
     /// The line in it, from 1.
     pub line: u32,

@@ -33,6 +33,12 @@ impl BlockNames for Names {
     fn process(&self, number: u64) -> String {
         format!("[process {number}]")
     }
+
+    fn line(&self, block: u64, function: &BlockFunction) -> Option<SourceLine> {
+        let line = u32::try_from(function.address - function.offset & !KERNEL).ok()?;
+        let file = if block < KERNEL { "prog.c" } else { "kernel.c" };
+        Some(SourceLine { file: file.to_owned(), line })
+    }
 }
 
 fn node(parent: Option<u32>, kind: AccountNodeKind, site: u64, target: u64) -> AccountNode {
@@ -95,6 +101,20 @@ fn a_row_begins_at_its_entry_and_jumps_are_tail_calls() {
     let read = tree.functions.iter().find(|function| function.name == "read").unwrap();
     assert_eq!(read.address.as_deref(), Some("0x8000000000000100"));
     assert_eq!((read.counts.instructions, read.counts.user_instructions), (8, 0));
+}
+
+#[test]
+fn a_function_begins_in_the_line_of_its_lowest_entry_whose_ever_it_is() {
+    let nodes = vec![node(None, ROOT, 0, 0), node(Some(0), SYSCALL, 0x1010, KERNEL)];
+    // Blocks within the functions, and a part of `read` that was moved away.
+    let cells = vec![cell(1, KERNEL + 0x410, 1), cell(1, KERNEL + 0x120, 1), cell(1, 0x2040, 1)];
+    let tree = built(TreeForm::Row, nodes, cells);
+    let line = |name: &str| {
+        let named = tree.functions.iter().find(|function| function.name == name).unwrap();
+        named.source.as_ref().map(|source| (&*source.file, source.line))
+    };
+    assert_eq!(line("read"), Some(("kernel.c", 0x100)));
+    assert_eq!(line("leaf"), Some(("prog.c", 0x2000)));
 }
 
 #[test]
