@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 #include "common/linkage.h"
 #include "counter/pieces.h"
-#include "counter/return_stack.h"
+#include "common/return_stack.h"
 
 struct block *current;
 uint64_t before;

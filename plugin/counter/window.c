@@ -13,7 +13,7 @@
 #include "common/stream.h"
 #include "counter/exits.h"
 #include "counter/pieces.h"
-#include "counter/return_stack.h"
+#include "common/return_stack.h"
 #include "counter/set.h"
 #include "kernel/passage.h"
 

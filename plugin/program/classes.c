@@ -15,9 +15,9 @@ struct classes classes;
 
 bool read_classes(int fd)
 {
-	static const uint8_t HEADER[8] = "PMCL\1";
+	static const uint8_t HEADER[8] = "PMCL\2";
 	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
-	uint8_t head[sizeof(HEADER) + 2], opcode[2];
+	uint8_t head[sizeof(HEADER) + 3], opcode[2];
 	bool good;
 
 	if (!file)
@@ -25,7 +25,9 @@ bool read_classes(int fd)
 	good = fread(head, sizeof(head), 1, file) == 1 && !memcmp(head, HEADER, sizeof(HEADER));
 	classes.count = good ? head[8] : 0;
 	classes.locked = good ? head[9] : 0;
-	good = good && classes.count <= MOST_CLASSES && classes.locked <= classes.count;
+	classes.mispredicted = good ? head[10] : 0;
+	good = good && classes.count <= MOST_CLASSES && classes.locked <= classes.count &&
+	       classes.mispredicted <= classes.count;
 	while (good && fread(opcode, sizeof(opcode), 1, file) == 1) {
 		uint8_t *forms = malloc(FORMS);
 

@@ -2,11 +2,11 @@
  * Which instructions are events: the host decides that (crates/trace/src/arch/x86_64/classes.rs),
  * and hands a table over. Here an instruction's place in the table is found.
  *
- * The table: 8 bytes `PMCL\1`, the number of classes, the class of an instruction with a `lock`
- * prefix; then for each opcode of which some form has a class: its map, the opcode, and a class
- * for each of FORMS. A class is its number from 1; 0 is none. A form (arch/x86_64/form.h) is the
- * prefix among none, 0x66, 0xf3 and 0xf2, whether the operand has 64 bits, and the byte after the
- * opcode.
+ * The table: 8 bytes `PMCL\2`, the number of classes, the class of an instruction with a `lock`
+ * prefix, and that of a return which a processor mispredicts, 0 if these are not counted; then for
+ * each opcode of which some form has a class: its map, the opcode, and a class for each of FORMS. A
+ * class is its number from 1; 0 is none. A form (arch/x86_64/form.h) is the prefix among none,
+ * 0x66, 0xf3 and 0xf2, whether the operand has 64 bits, and the byte after the opcode.
  */
 #ifndef PLUGIN_CLASSES_H
 #define PLUGIN_CLASSES_H
@@ -22,6 +22,7 @@ enum { MOST_CLASSES = 64 };
 struct classes {
 	uint8_t count;
 	uint8_t locked;
+	uint8_t mispredicted;
 	uint8_t *of[CLASS_MAPS][256];	/* FORMS for each opcode; NULL if none has a class */
 };
 extern HIDDEN struct classes classes;

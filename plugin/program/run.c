@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/return_stack.h"
 #include "common/stream.h"
 #include "kernel/passage.h"
 #include "program/account.h"
@@ -179,6 +180,7 @@ void on_program_begin(unsigned int vcpu, void *data)
 	seen.idled = 0;
 	repeat.instruction = NULL;
 	begun.class = 0;
+	clear_return_stack();
 	open_account(current_id, &now);
 	open_windows();
 	open_call_tree(*call_tree.region ? number_of(call_tree.region) : NOTHING);

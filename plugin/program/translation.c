@@ -29,6 +29,7 @@
 #include "program/lines.h"
 #include "program/places.h"
 #include "program/region_marks.h"
+#include "program/returns.h"
 #include "program/run.h"
 #include "program/window_marks.h"
 
@@ -267,6 +268,23 @@ static void translate_tree(struct qemu_plugin_insn *insn, const struct instructi
 		qemu_plugin_register_vcpu_mem_cb(insn, on_tree_return, CB_NO_REGS, MEM_RW, NULL);
 }
 
+/* Has calls and returns be seen, for the return stack. */
+static void translate_returns(struct qemu_plugin_insn *insn, const struct instruction *instruction)
+{
+	uint64_t end = qemu_plugin_insn_vaddr(insn) + instruction->length;
+	bool calls = is_call(instruction) && !calls_next(instruction);
+
+	if (!calls && !is_return(instruction))
+		return;
+	on_execution(insn, on_transfer, NULL);
+	if (calls)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_predicted_call, CB_NO_REGS, MEM_RW,
+						 (void *)end);
+	else
+		qemu_plugin_register_vcpu_mem_cb(insn, on_predicted_return, CB_NO_REGS, MEM_RW,
+						 NULL);
+}
+
 /* Has an instruction be seen where it matters. */
 static void translate_instruction(struct qemu_plugin_insn *insn,
 				  const struct instruction *instruction)
@@ -276,6 +294,9 @@ static void translate_instruction(struct qemu_plugin_insn *insn,
 
 	if (on_marker[kind])
 		on_execution(insn, on_marker[kind], (void *)kind);
+	/* Before the region ends that the return leaves. */
+	if (classes.mispredicted)
+		translate_returns(insn, instruction);
 	if (is_kernel(address))
 		translate_kernel(insn, instruction, address);
 	else

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use pathmeter_model::Area;
-use pathmeter_trace::{Event, EventDifferences, NodeDifference, Role};
+use pathmeter_trace::{Event, EventDifferences, NodeDifference, Role, is_of_program};
 
 use crate::{
     area::{entry, is_interrupt, of_file, own},
@@ -21,6 +21,9 @@ pub(crate) struct Field<'a> {
 #[derive(Default)]
 pub(crate) struct Function<'a> {
     pub(crate) name: &'a str,
+    /// Whether it is a program's function, which is the same for both kernels: it stands for
+    /// itself, and no code moved to it or from it.
+    pub(crate) is_of_program: bool,
     /// Whether any row of base, or of new, executes it.
     pub(crate) there: [bool; 2],
     pub(crate) change: Vector,
@@ -197,11 +200,16 @@ impl<'a> Numbers<'a> {
     fn number(&mut self, name: &'a str, all: &mut Vec<Function<'a>>, rows: usize) -> usize {
         *self.0.entry(name).or_insert_with(|| {
             let none = || vec![0; rows];
+            let is_of_program = is_of_program(name);
+            let of_kernel = |area: fn(&str) -> Option<Area>| {
+                if is_of_program { Some(Area::User) } else { area(name) }
+            };
             all.push(Function {
                 name,
-                own: own(name),
-                entry: entry(name),
-                is_handler: is_interrupt(name),
+                is_of_program,
+                own: of_kernel(own),
+                entry: of_kernel(entry),
+                is_handler: !is_of_program && is_interrupt(name),
                 change: none(),
                 accesses: none(),
                 stored: none(),

@@ -1,6 +1,7 @@
 //! Parts that changed together: neighbours in the call trees that differ in the same rows in the
 //! same proportion. Those in handlers of interrupts need only be neighbours: an interrupt comes as
-//! a whole.
+//! a whole. A function of a program is in no group: its code is the same on both kernels, so it
+//! changed with nothing, but did more or less.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,9 +62,10 @@ fn neighbours(field: &Field<'_>, parts: &Parts) -> BTreeMap<(usize, usize), f64>
             *held = limit(*held);
         }
     };
-    for (number, function) in field.functions.iter().enumerate() {
+    let of_kernel = |number: &usize| !field.functions[*number].is_of_program;
+    for (number, function) in field.functions.iter().enumerate().filter(|it| of_kernel(&it.0)) {
         let part = parts.number(number);
-        for above in &function.above {
+        for above in function.above.iter().filter(|above| of_kernel(above)) {
             let both = [function, &field.functions[*above]];
             if both.iter().all(|one| one.is_of_interrupts()) {
                 pair(part, parts.number(*above), ALIKE_IN_INTERRUPTS);

@@ -12,6 +12,9 @@
 //! 3. `groups`: parts that are neighbours in the call trees and differ in the same rows in the same
 //!    proportion are one *cause*.
 //!
+//! The functions of a program are the same on both kernels: each stands for itself. If the kernels
+//! execute a row of a program differently often, that is a cause of its own (`executions`).
+//!
 //! Invariant: each function is in exactly one part and each part in at most one cause, so the
 //! causes' differences in a row add up to the row's recorded difference. Nothing is left out for
 //! being small.
@@ -19,6 +22,7 @@
 
 mod area;
 mod cause;
+mod executions;
 mod field;
 mod groups;
 mod moves;
@@ -31,6 +35,7 @@ mod vector;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use pathmeter_model::{CauseRow, Causes};
+use pathmeter_trace::Explain;
 
 use crate::{field::Field, parts::Parts};
 
@@ -60,6 +65,15 @@ pub fn causes(rows: &[Row<'_>], kernels: Option<&[Kernel<'_>; 2]>) -> Causes {
         path: row.name.to_owned(),
         base: row.base,
         recorded: row.functions.iter().map(|function| function.difference).sum(),
+        executions: row.executions,
     };
     cause::assembled(&field, &parts, &groups, rows.iter().map(recorded).collect())
+}
+
+/// What the difference of a program's row comes from; none if the explanation has no two sides.
+pub fn of_row(explain: &Explain, kernels: Option<&[Kernel<'_>; 2]>) -> Option<Causes> {
+    let as_often = executions::as_often(explain);
+    let row = Row::explained(as_often.as_ref().unwrap_or(explain))?;
+    let row = if as_often.is_some() { row.with_executions(explain) } else { row };
+    Some(causes(&[row], kernels))
 }

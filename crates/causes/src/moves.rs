@@ -55,10 +55,16 @@ impl Known<'_> {
 /// Makes one part of functions between which code moved: by the surest kind of evidence first.
 pub(crate) fn join(field: &Field<'_>, parts: &mut Parts, kernels: Option<&[Kernel<'_>; 2]>) {
     let known = Known { field, kernels };
-    in_rounds(parts, &|parts| holders::candidates(known, parts));
-    in_rounds(parts, &|parts| rename::candidates(known, parts));
-    in_rounds(parts, &|parts| strings::candidates(known, parts));
-    in_rounds(parts, &|parts| inline::candidates(known, parts));
+    let of_kernel = |it: &Candidate| {
+        [it.one, it.other].iter().all(|number| !field.functions[*number].is_of_program)
+    };
+    let mut join = |candidates: fn(Known<'_>, &Parts) -> Vec<Candidate>| {
+        in_rounds(parts, &|parts| candidates(known, parts).into_iter().filter(of_kernel).collect());
+    };
+    join(holders::candidates);
+    join(rename::candidates);
+    join(strings::candidates);
+    join(inline::candidates);
     rename::doubt(known, parts);
 }
 

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use pathmeter_model::FunctionChange;
+use pathmeter_model::{EXECUTIONS, FunctionChange};
 use pathmeter_trace::{
     EventDifferences, Explain, FunctionDifference, NodeDifference, Side, SubjectWindow, folded,
 };
@@ -16,6 +16,8 @@ pub struct Row<'a> {
     pub(crate) functions: Vec<Changed<'a>>,
     /// Both call trees, laid over each other; empty if calls are not known.
     pub(crate) tree: &'a [NodeDifference],
+    /// How often base and new execute it, where it is a program's.
+    pub(crate) executions: Option<[u64; 2]>,
 }
 
 /// One function in a row.
@@ -50,13 +52,27 @@ impl<'a> Row<'a> {
             base: explain.base.window.total,
             functions: difference.functions.iter().map(function).collect(),
             tree: &difference.tree,
+            executions: explain.executions(),
         })
+    }
+
+    /// The same row of which base was taken as often as new ([`as_often`]): what more executions
+    /// cost is added, so that the functions add up to the difference in `explain`.
+    ///
+    /// [`as_often`]: crate::executions::as_often
+    pub(crate) fn with_executions(mut self, explain: &Explain) -> Self {
+        let base = explain.base.window.total;
+        let difference = self.base.wrapping_sub(base).cast_signed();
+        self.functions.push(Changed { difference, ..Changed::of_nothing(EXECUTIONS) });
+        // What more of them do is not told apart by event.
+        self.functions.iter_mut().for_each(|it| it.events = Cow::Owned(EventDifferences::new()));
+        Self { base, executions: explain.executions(), ..self }
     }
 
     /// A row of which the functions are known and not who calls them; `base` is what base executes.
     pub fn of_functions(name: &'a str, base: u64, functions: &'a [FunctionChange]) -> Self {
         let functions = functions.iter().map(Changed::of_run).collect();
-        Self { name, base, functions, tree: &[] }
+        Self { name, base, functions, tree: &[], executions: None }
     }
 }
 
@@ -93,14 +109,24 @@ impl<'a> Changed<'a> {
 
     fn of_run(function: &'a FunctionChange) -> Self {
         Self {
-            name: folded(&function.function),
-            file: None,
             there: [
                 function.base > 0 || function.base_calls > 0,
                 function.new > 0 || function.new_calls > 0,
             ],
             difference: function.difference,
             calls: function.base_calls.max(function.new_calls),
+            ..Self::of_nothing(folded(&function.function))
+        }
+    }
+
+    /// On both sides, with no difference.
+    fn of_nothing(name: &'a str) -> Self {
+        Self {
+            name,
+            file: None,
+            there: [true; 2],
+            difference: 0,
+            calls: 0,
             accesses: 0,
             stored: 0,
             strings: 0,

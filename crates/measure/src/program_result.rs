@@ -10,7 +10,8 @@ use pathmeter_model::{
     Written, parse_measurement, process_results, program_rows,
 };
 use pathmeter_trace::{
-    Accounts, Event, KernelPlaces, ProgramFunction, Symbols, class_table, counted_events,
+    Accounts, AlsoCounted, Event, KernelPlaces, ProgramFunction, Symbols, class_table,
+    counted_events,
 };
 use pathmeter_vm::{Accounting, INIT, RanProgram};
 
@@ -45,8 +46,8 @@ pub struct Asked<'a> {
     pub packed: &'a PackedProgram,
     /// Whether each function of the kernel is counted as well.
     pub functions: bool,
-    /// Whether the lines of data that the kernel touches are counted as well.
-    pub lines: bool,
+    /// What else is counted.
+    pub also: AlsoCounted,
     /// The program's functions that are regions.
     pub regions: &'a [ProgramFunction],
     /// The windows between two points of the kernel.
@@ -56,13 +57,14 @@ pub struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// The rows alone.
     pub fn rows(packed: &'a PackedProgram) -> Self {
-        Self { packed, functions: false, lines: false, regions: &[], windows: &[] }
+        let also = AlsoCounted::default();
+        Self { packed, functions: false, also, regions: &[], windows: &[] }
     }
 
     /// Whether nothing else is asked for, as by the cells of plans.
     fn is_of_rows(&self) -> bool {
-        let Self { packed: _, functions, lines, regions, windows } = *self;
-        !functions && !lines && regions.is_empty() && windows.is_empty()
+        let Self { packed: _, functions, also, regions, windows } = *self;
+        !functions && also == AlsoCounted::default() && regions.is_empty() && windows.is_empty()
     }
 }
 
@@ -75,14 +77,15 @@ pub fn measure(
     names: impl FnOnce() -> Result<KernelNames, Failure>,
     progress: Report<'_>,
 ) -> Result<Measurement, Failure> {
-    let Asked { packed, functions, lines, regions, windows } = *asked;
+    let Asked { packed, functions, also, regions, windows } = *asked;
+    let AlsoCounted { lines, returns } = also;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
     let condition = packed.with_offsets(&session.settings_of(image).condition)?;
     let initramfs = packed.initramfs(&condition);
     let key = session.program_key(
         image,
         initramfs.as_bytes(),
-        &format!("{functions} {lines} {regions:?} {windows:?}"),
+        &format!("{functions} {lines} {returns} {regions:?} {windows:?}"),
     );
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
     let loaded = image.loaded().iter().map(|module| module.name.clone()).collect();
@@ -100,12 +103,12 @@ pub fn measure(
         let kernel = names()?;
         let places = kernel.places.table(regions, &kernel.windows.inside());
         let points = kernel.windows.table.as_bytes();
-        let (runs, classes) = (packed.runs(), &class_table());
+        let (runs, classes) = (packed.runs(), &class_table(returns));
         let places = &places;
         let asked = Accounting { places, points, classes, runs, functions, lines };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
-        document(session, image, (packed, program), (&kernel, lines), ran)
+        document(session, image, (packed, program), (&kernel, also), ran)
     })?;
     if !is_measured.get() {
         session.tell(Elsewhere::Cache);
@@ -117,7 +120,7 @@ fn document(
     session: &Session,
     image: &Image,
     (packed, program): (&PackedProgram, Program),
-    (kernel, lines): (&KernelNames, bool),
+    (kernel, also): (&KernelNames, AlsoCounted),
     ran: RanProgram<Accounts>,
 ) -> Result<Measurement, Failure> {
     let (ended, output) = (ended_well(image, packed, &ran)?, output(&ran.outputs));
@@ -125,8 +128,8 @@ fn document(
     let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions, notes, slept, names } =
-        accounted(ran.counts, &clocks, kernel, lines).map_err(|what| unmeasured(image, what))?;
-    let counted: Vec<Event> = counted_events(lines).collect();
+        accounted(ran.counts, &clocks, kernel, also).map_err(|what| unmeasured(image, what))?;
+    let counted: Vec<Event> = counted_events(also).collect();
     let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
     let processes = process_results(&runs, &counted);
     let sleeps = sleeps(&slept, &names, &kernel.places, processes.len() > 1);

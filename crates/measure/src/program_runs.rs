@@ -8,8 +8,8 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{
     Account, AccountCell, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts,
-    FIRST_WINDOW, KernelPlaces, RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE, VECTOR,
-    counted_events, folded,
+    AlsoCounted, FIRST_WINDOW, KernelPlaces, RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE,
+    VECTOR, counted_events, folded,
 };
 
 use crate::executions::{counted, median};
@@ -44,8 +44,8 @@ pub struct Slept {
     pub idle: u64,
 }
 
-/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`;
-/// `lines` tells whether lines of data were.
+/// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`,
+/// with what was counted besides.
 ///
 /// # Errors
 /// Why there is no account of a run, that it is not what the clock says, or that a region is marked
@@ -54,7 +54,7 @@ pub fn accounted(
     accounts: Accounts,
     clocks: &[u64],
     kernel: &KernelNames,
-    lines: bool,
+    also: AlsoCounted,
 ) -> Result<Accounted, String> {
     let places = &kernel.places;
     if let Some(fault) = accounts.fault {
@@ -74,7 +74,7 @@ pub fn accounted(
         if let Some(misuse) = account.misuses.first() {
             return Err(in_run(misuse));
         }
-        let counted = run(&account, *clock, places, lines).map_err(|what| in_run(&what))?;
+        let counted = run(&account, *clock, places, also).map_err(|what| in_run(&what))?;
         check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
         of_processes = of_processes.or_else(|| program_processes::note(&account.processes));
         of_threads = of_threads.or_else(|| program_threads::note(&account.threads));
@@ -86,7 +86,7 @@ pub fn accounted(
         runs.push(counted);
     }
     let mut regions = regions(&all);
-    regions.extend(kernel.windows.rows(&windows, lines));
+    regions.extend(kernel.windows.rows(&windows, also.lines));
     let functions = functions(&cells, &names, kernel);
     let notes = of_processes.into_iter().chain(of_threads).collect();
     Ok(Accounted { runs, regions, functions, notes, slept, names })
@@ -220,7 +220,7 @@ fn run(
     account: &Account,
     clock: u64,
     places: &KernelPlaces,
-    lines: bool,
+    also: AlsoCounted,
 ) -> Result<ProgramRun, String> {
     let steps = account.rows.iter().fold(0, |sum: u64, row| sum.saturating_add(row.steps));
     let idle = match clock.checked_sub(steps) {
@@ -236,9 +236,9 @@ fn run(
     };
     let mut rows: Vec<ProgramRow> = Vec::new();
     for row in &account.rows {
-        include(&mut rows, named(row, places, lines));
+        include(&mut rows, named(row, places, also));
     }
-    let named = |row: &AccountRow| named(row, places, lines);
+    let named = |row: &AccountRow| named(row, places, also);
     let mut processes = processes(&account.processes, &rows, named)?;
     add_threads(&mut processes, account, named)?;
     Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
@@ -282,9 +282,9 @@ fn check_functions(
     }
 }
 
-fn named(row: &AccountRow, places: &KernelPlaces, lines: bool) -> ProgramRow {
+fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramRow {
     let AccountRow { kind, id, calls, steps, instructions, .. } = *row;
-    let counted = counted_events(lines).map(|event| (event, row.events.of(event)));
+    let counted = counted_events(also).map(|event| (event, row.events.of(event)));
     ProgramRow {
         kind,
         name: row_name(kind, id, places),

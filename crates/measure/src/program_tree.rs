@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use pathmeter_model::{ProgramRun, RowKind, row_name};
 use pathmeter_trace::{
-    Account, AccountTree, Accounts, BlockFunction, BlockNames, Explain, KernelPlaces, Owner,
-    ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow, TreeCell,
-    UNNAMED, VECTOR, WindowTree, class_table, program_tree, start_lines,
+    Account, AccountTree, Accounts, AlsoCounted, BlockFunction, BlockNames, Explain, KernelPlaces,
+    Owner, ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow,
+    TreeCell, UNNAMED, VECTOR, WindowTree, class_table, program_tree, start_lines,
 };
 use pathmeter_vm::{Accounting, RanProgram};
 
@@ -73,7 +73,7 @@ pub fn row_tree(
         let accounting = Accounting {
             places: &places,
             points: kernel.windows.table.as_bytes(),
-            classes: &class_table(),
+            classes: &class_table(false),
             runs: asked.packed.runs(),
             functions: false,
             lines: false,
@@ -228,8 +228,8 @@ fn window(
     });
     let trees: Vec<TreeRun> = trees.collect();
     let pages = std::mem::take(&mut accounts.pages);
-    let Accounted { runs, .. } =
-        accounted(ran.counts, &clocks, kernel, false).map_err(|what| unmeasured(image, what))?;
+    let Accounted { runs, .. } = accounted(ran.counts, &clocks, kernel, AlsoCounted::default())
+        .map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let shown = shown(&totals).ok_or_else(|| none(image, wanted, &runs, &totals))?;
     let code = ProgramCode::find(&pages, packed);

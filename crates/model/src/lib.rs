@@ -15,7 +15,6 @@ mod benchmark;
 mod boots;
 mod bounds;
 mod budget;
-mod causes;
 mod compare;
 mod comparison;
 mod configuration;
@@ -52,6 +51,7 @@ mod row_name;
 mod schema;
 mod settings;
 mod sleep;
+mod sleep_comparison;
 mod slope;
 mod tail;
 mod text;
@@ -67,9 +67,6 @@ mod work_comparison;
 pub use benchmark::{KERNEL_PART, OWN_CODE, benchmark_once, benchmark_slope, failed_benchmark};
 pub use boots::{Boots, BootsSchema, parse_boots};
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
-pub use causes::{
-    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, MoveKind, PerCall, Typical,
-};
 pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
 pub use comparison::{
     Comparison, ComparisonSchema, Compilers, DifferenceRange, PathComparison, SideInfo, Summary,
@@ -100,6 +97,10 @@ pub use parse_times::parse_times;
 pub use path_result::{Check, Estimate, PathResult, Status, ValueCount};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
+pub use pathmeter_trace::causes::{
+    Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, EXECUTIONS, MoveKind, PerCall,
+    Typical,
+};
 pub use prices::{Prediction, Price, Prices};
 pub use process::{MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNKNOWN_PROCESSES};
 pub use process_rows::process_results;
@@ -117,6 +118,7 @@ pub use settings::{
     SettingsSet,
 };
 pub use sleep::{SleepResult, WokenBy};
+pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};
 pub use slope::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
 pub use text::{clean, clean_lines, is_obeyed};
 pub use time_comparison::{

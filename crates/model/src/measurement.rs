@@ -3,7 +3,7 @@
 //! Samples are kept whole and as integers; the estimate is derived from them and stored only so
 //! that other readers need no statistics.
 
-use pathmeter_trace::{Event, counted_events};
+use pathmeter_trace::{AlsoCounted, Event, counted_events};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +79,7 @@ impl Measurement {
             // Of regions and windows more was: whose the instructions were, and the steps.
             (Some(_), Some(row)) => retired || names(row, event),
             (Some(_), None) if path.path.starts_with(REGION_PREFIX) => {
-                retired || counted_events(false).any(|counted| counted == event)
+                retired || counted_events(AlsoCounted::default()).any(|counted| counted == event)
             }
             (Some(_), None) if self.benchmarks().is_some() => names(path, event),
             (Some(_), None) => true,

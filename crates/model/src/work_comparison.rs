@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::difference::{difference, percent_of};
 use crate::events::first_runs;
+use crate::sleep_comparison::compared;
 use crate::work::{Calls, Counts, Work, per_call, typical_per_call};
-use crate::{Ended, EventComparison, Measurement, PathResult, RowKind, RunClock, Verdict};
+use crate::{
+    Ended, EventComparison, Measurement, PathResult, RowKind, RunClock, SleepComparison, Verdict,
+};
 
 /// A program on two kernels, row by row: what is not in the rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +32,9 @@ pub struct ProgramComparison {
     pub new_idle: IdleSteps,
     /// Later runs that both sides have; if there are none, the verdicts are of the first run.
     pub later_runs: usize,
+    /// Where tasks slept on either side. No verdict depends on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sleeps: Vec<SleepComparison>,
 }
 
 /// In how many steps of the clock the CPU idled in the later runs; in the first one, if that is the
@@ -129,6 +135,7 @@ impl ProgramComparison {
             base_idle: idle(&of_base.runs),
             new_idle: idle(&of_new.runs),
             later_runs: of_base.runs.len().min(of_new.runs.len()).saturating_sub(1),
+            sleeps: compared(of_base, of_new),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 mod areas;
 mod evidence;
+mod explained;
 mod sentence;
 mod wording;
 
@@ -10,6 +11,7 @@ use pathmeter_model::{Cause, Causes};
 pub use areas::AreaSums;
 pub(crate) use areas::{AreaLine, HEADS, area_lines, areas_table};
 pub(crate) use evidence::evidence;
+pub(crate) use explained::explained;
 pub use sentence::sentence;
 pub(crate) use sentence::{counts, named, origin};
 pub(crate) use wording::name as function_name;
@@ -22,9 +24,11 @@ use wording::{differing, each, events, function, telling};
 /// Most causes that are shown, and the share after which no more are.
 const MOST: usize = 10;
 const ENOUGH: f64 = 0.95;
-/// What the numbers are.
+/// What the numbers are; the same of a single row.
 const SUMS: &str = "share: of all differences, each in percent of its row; new, gone: one kernel \
     alone executes it; the causes of a row add up to its recorded difference";
+const SHARES: &str = "share: of all differences, whatever their sign; new, gone: one kernel alone \
+    executes it";
 /// Functions named of each.
 const MOST_FUNCTIONS: usize = 3;
 /// Other events named of each.
@@ -51,23 +55,24 @@ pub(crate) struct CauseLines {
 
 /// The causes that matter, and one line of the others with their sum.
 pub(crate) fn lines(causes: &Causes) -> CauseLines {
-    let shown = shown(causes);
-    let line = |cause: &Cause| {
-        let mut functions: Vec<String> = telling(cause, MOST_FUNCTIONS).map(function).collect();
-        let more = cause.parts.len().saturating_sub(MOST_FUNCTIONS);
-        functions.extend((more > 0).then(|| format!("{more} more")));
-        let (functions, events) = (functions.join(", "), events(cause, MOST_EVENTS));
-        CauseLine {
-            share: share(cause.share),
-            rows: differing(cause).count().to_string(),
-            in_all: signed(cause.difference),
-            each: each(cause),
-            area: cause.area.words().to_owned(),
-            functions: if events.is_empty() { functions } else { format!("{functions}; {events}") },
-        }
-    };
-    let notes = rest(&causes.causes[shown.len()..]).into_iter().chain([SUMS.to_owned()]);
+    let (shown, others) = causes.causes.split_at(enough(causes));
+    let notes = rest(others).into_iter().chain([SUMS.to_owned()]);
     CauseLines { shown: shown.iter().map(line).collect(), notes: notes.collect() }
+}
+
+fn line(cause: &Cause) -> CauseLine {
+    let mut functions: Vec<String> = telling(cause, MOST_FUNCTIONS).map(function).collect();
+    let more = cause.parts.len().saturating_sub(MOST_FUNCTIONS);
+    functions.extend((more > 0).then(|| format!("{more} more")));
+    let (functions, events) = (functions.join(", "), events(cause, MOST_EVENTS));
+    CauseLine {
+        share: share(cause.share),
+        rows: differing(cause).count().to_string(),
+        in_all: signed(cause.difference),
+        each: each(cause),
+        area: cause.area.words().to_owned(),
+        functions: if events.is_empty() { functions } else { format!("{functions}; {events}") },
+    }
 }
 
 /// The table of the causes that matter. Nothing if there is no cause.
@@ -92,15 +97,14 @@ pub(crate) fn causes_table(causes: &Causes, style: Style) -> String {
     table.render(style) + &notes.iter().map(note).collect::<String>()
 }
 
-/// The first causes, as many as it takes to have most of the difference.
-fn shown(causes: &Causes) -> &[Cause] {
+/// How many of the first causes it takes to have most of the difference.
+fn enough(causes: &Causes) -> usize {
     let mut sum = 0.0;
     let enough = causes.causes.iter().position(|cause| {
         sum += cause.share;
         sum >= ENOUGH
     });
-    let count = enough.map_or(causes.causes.len(), |last| last + 1).min(MOST);
-    &causes.causes[..count]
+    enough.map_or(causes.causes.len(), |last| last + 1).min(MOST)
 }
 
 /// `37 more causes: 9 % of the difference, -123 instructions`.

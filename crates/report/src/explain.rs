@@ -27,11 +27,13 @@ pub use flame::{FlameError, flame_graph};
 pub use folded::folded_stacks;
 pub use limits::{Least, LeastError, Limits};
 
+use crate::causes::explained;
 use crate::style::Style;
 
 /// What was recorded, then, of one subject, its call tree, its functions and its slow instructions,
-/// or, of two, the functions that differ, the events that do and their functions, the functions
-/// that only moved, where in the call tree the difference is, and what more or less is touched.
+/// or, of two, the causes of the difference, the functions that differ, the events that do and
+/// their functions, the functions that only moved, where in the call tree the difference is, and
+/// what more or less is touched.
 pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
     let parts = match (&explain.new, &explain.difference) {
         (Some(new), Some(difference)) => {
@@ -41,7 +43,9 @@ pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
         }
         _ => of_one(&explain.base, limits, style),
     };
-    std::iter::once(head::head(explain, style)).chain(parts).collect::<Vec<_>>().join("\n")
+    let causes = explain.causes.as_ref().and_then(|causes| explained(causes, style));
+    let head = std::iter::once(head::head(explain, style));
+    head.chain(causes).chain(parts).collect::<Vec<_>>().join("\n")
 }
 
 fn of_one(subject: &SubjectWindow, limits: Limits, style: Style) -> Vec<String> {

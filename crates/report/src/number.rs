@@ -41,6 +41,21 @@ pub fn signed(difference: i64) -> String {
     format!("{sign}{}", grouped(difference.unsigned_abs()))
 }
 
+/// What each of so many has of a difference: `+1`, `-2.3`, and `<0.1` or `>-0.1` rather than a zero
+/// for what is not.
+pub(crate) fn mean(difference: i64, of: u64) -> String {
+    let (size, of) = (u128::from(difference.unsigned_abs()), u128::from(of.max(1)));
+    let whole = |number: u128| grouped(u64::try_from(number).unwrap_or(u64::MAX));
+    let sign = if difference < 0 { "-" } else { "+" };
+    let tenths = (20 * size + of) / (2 * of);
+    match (size, size % of, tenths) {
+        (0, ..) => "0".to_owned(),
+        (_, 0, _) => format!("{sign}{}", whole(size / of)),
+        (.., 0) => if difference < 0 { ">-0.1" } else { "<0.1" }.to_owned(),
+        _ => format!("{sign}{}.{}", whole(tenths / 10), tenths % 10),
+    }
+}
+
 /// `+0.30 %`; nothing for 0, and `<0.01 %` or `>-0.01 %` rather than a zero for what is not.
 pub(crate) fn percent(percent: f64) -> String {
     if percent == 0.0 {

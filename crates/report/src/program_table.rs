@@ -1,7 +1,9 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
 mod compared_processes;
+mod compared_sleeps;
 mod comparison;
+mod next_step;
 mod processes;
 mod sleeps;
 mod unseen;

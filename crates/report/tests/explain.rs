@@ -5,14 +5,15 @@
 use std::collections::BTreeMap;
 
 use pathmeter_model::example::row;
+use pathmeter_model::{Area, Cause, CauseInRow, CausePart, CauseRow, Causes, EXECUTIONS, Typical};
 use pathmeter_report::{
     FlameError, Least, Limits, Style, beside_row, callgrind, explanation, flame_graph,
     folded_stacks,
 };
 use pathmeter_trace::{
-    Census, Counts, Event, EventCounts, Explain, Footprint, Function, LineCounts, Node, NodeKind,
-    ProgramTree, RecordedWindows, SlowInstruction, SourceLine, SubjectWindow, UnusedDebug,
-    WindowTree,
+    Census, Change, Counts, Event, EventCounts, EventDifferences, Explain, Footprint, Function,
+    LineCounts, Node, NodeKind, ProgramTree, RecordedWindows, SlowInstruction, SourceLine,
+    SubjectWindow, UnusedDebug, WindowTree,
 };
 
 const PLAIN: Style = Style { colour: false, width: None };
@@ -166,6 +167,49 @@ fn against() -> Explain {
     let (base, mut new) = (subject("vmlinuz-cloud", &BASE), subject("vmlinuz-cloud", &NEW));
     new.path = "switch.yield+ioport-both".into();
     Explain::new(base, Some(new))
+}
+
+/// A cause that is one function, of this share.
+fn cause(name: &str, difference: i64, share: f64, area: Area) -> Cause {
+    let typical = Typical { difference, rows: 1, of: 1 };
+    let change = Change::Grew;
+    let part = CausePart {
+        functions: vec![name.into()],
+        change,
+        is_first: true,
+        difference,
+        typical,
+        per_call: None,
+        calls: 0,
+        share,
+        moves: vec![],
+    };
+    let row = CauseInRow { path: "read".into(), difference, events: EventDifferences::new() };
+    let (parts, rows) = (vec![part], vec![row]);
+    Cause { difference, typical, per_call: None, share, parts, caller: None, area, rows }
+}
+
+#[test]
+fn a_row_of_a_program_begins_with_the_causes_of_its_difference() {
+    let text = |executions: Option<[u64; 2]>, causes: Vec<Cause>| {
+        let (base, new) = (of_program("vmlinuz-cloud", &BASE), of_program("vmlinuz-rt", &NEW));
+        let recorded = causes.iter().map(|cause| cause.difference).sum();
+        let row = CauseRow { path: "read".into(), base: 3308, recorded, executions };
+        let causes = Some(Causes { rows: vec![row], causes, moves: vec![] });
+        let text = explanation(&Explain { causes, ..Explain::new(base, Some(new)) }, ALL, PLAIN);
+        text.split("\n\n").skip(1).take(2).collect::<Vec<_>>().join("\n\n")
+    };
+    let two = || {
+        let user = cause("parse [reader]", -7, 0.1, Area::User);
+        vec![cause("schedule", 64, 0.9, Area::Scheduler), user]
+    };
+    insta::assert_snapshot!(text(Some([32, 32]), two()));
+    // What is not called has no mean.
+    let uncalled = text(None, two());
+    assert!(uncalled.starts_with("Instructions: scheduler, +64 (schedule);"), "{uncalled}");
+    assert!(!uncalled.contains("each: "), "{uncalled}");
+    let more = cause(EXECUTIONS, 100, 0.6, Area::Other);
+    insta::assert_snapshot!(text(Some([31, 32]), [vec![more], two()].concat()));
 }
 
 #[test]

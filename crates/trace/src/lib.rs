@@ -6,7 +6,8 @@
 //! - [`difference`] shows function by function how two windows differ.
 //! - [`flow_difference`] shows where two interpreters' executions of one window diverge.
 //! - [`count`] reads the counter's stream: the [`Events`] of every window.
-//! - [`Explain`] is the document, with its schema.
+//! - [`Explain`] is the document, with its schema; [`causes`] are what documents say of where
+//!   differences come from.
 //!
 //! All that is read is hostile: a guest's kernel had its hands in it. Memory is bounded whatever
 //! the trace's length, and no bytes make anything here panic.
@@ -17,6 +18,7 @@ mod arch;
 mod bytes;
 #[cfg(test)]
 mod c_header;
+pub mod causes;
 mod conditions;
 mod counting;
 mod event;
@@ -27,10 +29,10 @@ mod witness;
 pub use accounts::{
     Account, AccountCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
     AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
-    AccountTree, AccountWindow, Accounts, CODE_PAGE_BYTES, CodePage, CodePlace, DEEPEST_CALL,
-    FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse, Owner, RegionWindow, RowKind,
-    Sleepless, ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE, Unparted, Unthreaded, VECTOR,
-    Waker, accounts, code_hash, counted_events,
+    AccountTree, AccountWindow, Accounts, AlsoCounted, CODE_PAGE_BYTES, CodePage, CodePlace,
+    DEEPEST_CALL, FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse, Owner,
+    RegionWindow, RowKind, Sleepless, ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE,
+    Unparted, Unthreaded, VECTOR, Waker, accounts, code_hash, counted_events,
 };
 pub use arch::SlowInstruction;
 pub use arch::class_table;
@@ -48,7 +50,7 @@ pub use kernel::points::{PointFinder, PointTable, PointsError};
 pub use kernel::symbols::{Location, NoSymbols, Resolve, Symbols};
 pub use recording::difference::{
     Change, Difference, EventDifferences, FootprintDifference, FunctionDifference, NodeDifference,
-    Side, difference,
+    Side, difference, is_of_program,
 };
 pub use recording::document::{
     Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow, UnusedDebug,

@@ -8,9 +8,10 @@ mod common;
 use std::path::Path;
 
 use common::*;
+use pathmeter_trace::causes::{CauseRow, Causes};
 use pathmeter_trace::{
     Change, Difference, Event, Explain, ExplainFault, NodeKind, RecordedWindows, SlowInstruction,
-    SubjectWindow, WindowTree, difference, explain_schema,
+    SubjectWindow, WindowTree, difference, explain_schema, is_of_program,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -197,4 +198,46 @@ fn a_document_from_a_file_is_checked_before_its_trees_are_walked() {
     assert_eq!(fault(|it| it.base.window.nodes[0].counts.loads = u64::MAX), ExplainFault::TooLarge);
     assert_eq!(fault(|it| it.base.window.footprint.code_lines = u64::MAX), ExplainFault::TooLarge);
     assert_eq!(fault(|it| it.difference = None), ExplainFault::Difference);
+    // Causes of no difference, and of none that is there.
+    assert_eq!(fault(|it| it.causes = Some(Causes::default())), ExplainFault::Causes);
+    let row = |recorded| CauseRow { path: "a.b".into(), base: 3, recorded, executions: None };
+    let causes = |recorded| Causes { rows: vec![row(recorded)], ..Causes::default() };
+    let total = whole.difference.as_ref().unwrap().total;
+    for recorded in [0, total] {
+        let changed = Explain { causes: Some(causes(recorded)), ..whole.clone() };
+        assert_eq!(changed.check(), Err(ExplainFault::Causes), "{recorded}");
+    }
+}
+
+/// The kernel has functions of the same names as a program.
+#[test]
+fn a_function_of_a_program_is_matched_with_its_file() {
+    let mut windows = [window(&[(A, 1), (B, 2)]), window(&[(A, 4), (B, 2)])];
+    for (side, function) in windows.iter_mut().flat_map(|it| it.functions.iter_mut()).enumerate() {
+        // As in a tree of a program: what has no entry is a root.
+        if function.address.is_some() {
+            function.name = format!("memcpy.isra.{side}");
+        }
+    }
+    for window in &mut windows {
+        let last = window.functions.last_mut().unwrap();
+        (last.module, last.address) = (Some("libc.so.6".into()), Some("0x1000".into()));
+    }
+    let [base, new] = windows;
+    let found = difference(&base, &new);
+    assert_exact(&found, &base, &new);
+    let names: Vec<&str> = found.functions.iter().map(|it| &*it.name).collect();
+    for name in ["memcpy", "memcpy [libc.so.6]"] {
+        assert!(names.contains(&name), "{names:?}");
+        assert!(found.tree.iter().any(|node| node.name == name), "{name}");
+    }
+    assert_eq!(names.iter().filter(|name| is_of_program(name)).count(), 1);
+    // Dots are of the compiler in C, and of the name in Go.
+    let named = |name: &str| {
+        let mut window = new.clone();
+        window.functions.last_mut().unwrap().name = name.to_owned();
+        window.functions.last().unwrap().plain_name().to_owned()
+    };
+    assert_eq!(named("runtime.mallocgc"), "runtime.mallocgc");
+    assert_eq!(named("memcpy.constprop.0.cold"), "memcpy");
 }

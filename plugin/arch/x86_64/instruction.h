@@ -109,6 +109,16 @@ static inline bool is_call(const struct instruction *instruction)
 	return ending == CALL || ending == CALL_ANYWHERE;
 }
 
+/* Whether it calls the instruction after it: it only asks where it is, and return stacks leave it
+ * out. */
+static inline bool calls_next(const struct instruction *instruction)
+{
+	static const uint8_t CALL_NEXT[5] = { 0xe8 };
+
+	return instruction->length == sizeof(CALL_NEXT) &&
+	       !memcmp(instruction->bytes, CALL_NEXT, sizeof(CALL_NEXT));
+}
+
 static inline bool is_return(const struct instruction *instruction)
 {
 	uint8_t opcode = instruction->bytes[prefixes(instruction->bytes, instruction->length)];

@@ -64,6 +64,49 @@ fn what_mitigations_cost_is_in_rows_and_regions() {
     }
 }
 
+/// As many as the same call has as a path: with SRSO's mitigation, each of the kernel's returns.
+#[test]
+fn mispredicted_returns_of_a_row_are_those_of_the_path() {
+    let scene = Scene::warm();
+    let kernel = built("base");
+    let zen = ["--cpu", "zen2", "--json"];
+    let off = ["--append", "spec_rstack_overflow=off"];
+    for more in [&[][..], &off] {
+        let path = scene.run(&[&["measure", &kernel], &zen[..], more].concat()).json();
+        let expected = of_each_sample(&path, "syscall.getppid");
+        let options = [&["--returns", "--perturb", "2"], &zen[..], more].concat();
+        let result = run(&scene, &[&kernel], &options, &[&program("processes")]).json();
+        let calls = u64::try_from(CALLS).unwrap();
+        assert_eq!(of_each_sample(&result, "getppid"), vec![expected[0] * calls], "{more:?}");
+        assert_eq!(expected[0] == 0, !more.is_empty(), "{more:?}");
+    }
+}
+
+/// 42 calls deep, of which a return stack forgets ten.
+#[test]
+fn returns_of_a_deep_recursion_are_mispredicted_where_its_calls_are_forgotten() {
+    let kernel = built("base");
+    let options = ["--returns", "--perturb", "2", "--json"];
+    let result = run(&Scene::warm(), &[&kernel], &options, &[&program("calls")]).json();
+    assert_eq!(of_each_sample(&result, "user.recursion"), [10]);
+    assert_eq!(of_each_sample(&result, "user.leap"), [0]);
+    // They are not counted unless that is asked for, and then they are not none.
+    let usual = run(&Scene::warm(), &[&kernel], &options[1..], &[&program("calls")]).json();
+    assert!(!row(&usual, "read")["events"]["names"].to_string().contains("mispredicted"));
+}
+
+/// The different numbers of mispredicted returns in the samples of a path or row.
+fn of_each_sample(result: &Value, name: &str) -> Vec<u64> {
+    let events = &row(result, name)["events"];
+    let names = events["names"].as_array().unwrap();
+    let place = names.iter().position(|one| one == "mispredicted-returns");
+    let number = |counts: &Value| place.map_or(0, |place| counts[place].as_u64().unwrap());
+    let mut all: Vec<u64> = events["distinct"].as_array().unwrap().iter().map(number).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 #[test]
 fn a_program_has_its_own_instructions_and_no_other() {
     for kernel in [built("base"), debian("cloud")] {

@@ -82,3 +82,26 @@ fn one_nop_more_a_system_call_is_in_the_rows_of_system_calls_and_explained_by_it
     }
     assert!(explained > 3, "{explained}");
 }
+
+#[test]
+fn results_that_were_explained_have_causes_on_the_page_and_others_say_how() {
+    let scene = Scene::warm();
+    let (base, nop, program) = (built("base"), built("nop"), program("faults"));
+    let table = run(&scene, &[&base, &nop], &[], &[&program]);
+    table.assert_printed(&["causes and call tree of a row: pathmeter explain ", " base nop -- "]);
+    let report = |options: &[&str]| {
+        for (kernel, file) in [(&base, "base.json"), (&nop, "nop.json")] {
+            let words = [&["run", kernel, "-o", file], options, &["--", &program]];
+            scene.run(&words.concat()).succeeded();
+        }
+        let run = scene.run(&["report", "base.json", "nop.json", "-o", "page.html"]);
+        run.succeeded();
+        (std::fs::read_to_string(scene.path("page.html")).unwrap(), run.stderr)
+    };
+    let caption = "What the differences come from, over all rows";
+    let (page, said) = report(&[]);
+    assert!(!page.contains(caption) && said.contains("with `pathmeter run --explain`"), "{said}");
+    let (page, said) = report(&["--explain"]);
+    assert!(page.contains(caption) && page.contains("entry_SYSCALL_64"));
+    assert!(!said.contains("--explain"), "{said}");
+}

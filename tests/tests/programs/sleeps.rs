@@ -116,3 +116,23 @@ fn a_program_that_does_not_sleep_has_none() {
     assert!(result["execution"].get("sleeps").is_none(), "{result}");
     assert_eq!(result["notes"], json!([]));
 }
+
+#[test]
+fn a_comparison_shows_where_sleeps_differ_and_judges_none() {
+    let [option, file] = writer();
+    let sleeps = program("sleeps");
+    let (base, nop) = (built("base"), built("nop"));
+    let words = ["run", &base, &nop, &option, &file, "--check", "--", &sleeps];
+    let scene = Scene::warm();
+    let document = scene.run(&[&words[..6], &["--json", "--", &sleeps]].concat());
+    let document: Value = serde_json::from_str(&document.stdout).unwrap();
+    let all = document["program"]["sleeps"].as_array().unwrap();
+    let nap = all.iter().find(|it| it["slept_in"] == "clock_nanosleep").unwrap();
+    for side in ["base", "new"] {
+        assert_eq!(nap[side]["sleeps"], TIMES, "{nap}");
+        assert!(nap[side]["idle"].as_u64().is_none_or(|idle| idle > TIMES * NAP / 2), "{nap}");
+    }
+    let table = scene.run(&words).stdout;
+    let differ = all.iter().any(|it| it["base"] != it["new"]);
+    assert_eq!(table.contains("base → new, and are not judged"), differ, "{table}");
+}

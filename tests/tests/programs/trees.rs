@@ -2,14 +2,15 @@
 //! whose calls are known (`tests/programs/calls.c`).
 
 use pathmeter_e2e::{Run, Scene, built, debian};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::program;
 use crate::results::assert_valid;
 
 fn explain(row: &str, kernels: &[&str], options: &[&str]) -> Run {
     let program = program("calls");
-    let perturb: &[&str] = if kernels.len() == 1 { &["--perturb", "2"] } else { &[] };
+    let is_few = kernels.len() == 1 && !options.contains(&"--perturb");
+    let perturb: &[&str] = if is_few { &["--perturb", "2"] } else { &[] };
     let words = [&["explain", row], kernels, perturb, options, &["--", &program]].concat();
     Scene::warm().run(&words)
 }
@@ -177,10 +178,64 @@ fn two_kernels_differ_where_their_code_does() {
     // One more instruction in each call.
     let calls = document["base"]["program"]["calls"].as_u64().unwrap();
     assert_eq!(document["difference"]["total"].as_u64(), Some(calls));
+    // So has its cause.
+    let causes = &document["causes"];
+    let row = &causes["rows"][0];
+    assert_eq!((&row["path"], &row["executions"]), (&"read".into(), &json!([calls, calls])));
+    assert_eq!(causes["causes"].as_array().unwrap().len(), 1);
+    let part = &causes["causes"][0]["parts"][0];
+    assert_eq!(part["functions"], json!(["entry_SYSCALL_64"]));
+    assert_eq!(part["difference"].as_u64(), Some(calls));
+    let table = explain("read", &[&base, &nop], &[]).stdout;
+    let sentence = "\nInstructions: entry and exit, +1 an execution (entry_SYSCALL_64).\n\nshare";
+    assert!(table.contains(sentence), "{table}");
     let functions = document["difference"]["functions"].as_array().unwrap();
     let changed: Vec<&Value> = functions.iter().filter(|it| it["difference"] != 0).collect();
     assert_eq!(changed.len(), 1);
     assert_eq!(changed[0]["name"], "entry_SYSCALL_64");
+}
+
+/// The causes of the document, which must add up to the difference.
+fn causes(document: &Value) -> Vec<Value> {
+    assert_valid(document, "pathmeter.explain-1");
+    let causes = document["causes"]["causes"].as_array().unwrap().clone();
+    let sum = causes.iter().map(|cause| cause["difference"].as_i64().unwrap()).sum::<i64>();
+    let total = &document["difference"]["total"];
+    assert_eq!((total, &document["causes"]["rows"][0]["recorded"]), (&sum.into(), &sum.into()));
+    causes
+}
+
+#[test]
+fn causes_of_rows_and_regions_add_up_on_kernels_that_differ_everywhere() {
+    let (base, cloud) = (built("base"), debian("cloud"));
+    for row in ["read", "user.trip", "clone", "page fault: write, page not present"] {
+        let document = explain(row, &[&base, &cloud], &["--json"]).json();
+        assert!(!causes(&document).is_empty(), "{row}");
+        let base = &document["base"];
+        assert_eq!(document["causes"]["rows"][0]["base"], base["window"]["total"], "{row}");
+    }
+}
+
+#[test]
+fn a_program_s_own_functions_are_causes_by_name() {
+    // What glibc does at the start depends on the CPU.
+    let cpus = ["--cpu", "plain", "--cpu", "skylake"];
+    let kernel = built("base");
+    let run = |options: &[&str]| explain("user code", &[&kernel], &[&cpus, options].concat());
+    let document = run(&["--perturb", "5", "--json"]).json();
+    let causes = causes(&document);
+    assert!(causes.len() > 1, "{causes:?}");
+    for cause in &causes {
+        let [part] = &cause["parts"].as_array().unwrap()[..] else { panic!("{cause}") };
+        let name = part["functions"][0].as_str().unwrap();
+        assert!(name.ends_with(" [calls]"), "{name}");
+        assert_eq!(
+            (cause["area"].as_str(), part["moves"].as_array().map(Vec::len)),
+            (Some("user"), Some(0))
+        );
+    }
+    let note = "name [file]: a function of the program";
+    assert!(run(&["--perturb", "5"]).stdout.contains(note));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod debug_info;
 mod many;
 mod names;
+mod program;
 mod trees;
 
 use std::collections::HashSet;

@@ -62,7 +62,7 @@ fn of(runs: Vec<Account>) -> Accounts {
 }
 
 fn refused(accounts: Accounts, clocks: &[u64]) -> String {
-    accounted(accounts, clocks, &kernel(), false).err().unwrap()
+    accounted(accounts, clocks, &kernel(), AlsoCounted::default()).err().unwrap()
 }
 
 /// A region that was executed with these instructions.
@@ -86,13 +86,15 @@ fn region(name: &str, instructions: &[u64], unproved: u64) -> AccountRegion {
 fn regions_of(runs: Vec<Vec<AccountRegion>>) -> Vec<PathResult> {
     let clocks = vec![10; runs.len()];
     let with = |regions| Account { regions, ..account(vec![row(RowKind::User, 0, 10)]) };
-    accounted(of(runs.into_iter().map(with).collect()), &clocks, &kernel(), false).unwrap().regions
+    accounted(of(runs.into_iter().map(with).collect()), &clocks, &kernel(), AlsoCounted::default())
+        .unwrap()
+        .regions
 }
 
 #[test]
 fn rows_that_do_not_meet_the_clock_are_refused() {
     let run = || account(vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)]);
-    assert!(accounted(of(vec![run()]), &[100], &kernel(), false).is_ok());
+    assert!(accounted(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).is_ok());
     for clock in [0, 99, 101] {
         let told = refused(of(vec![run()]), &[clock]);
         let words =
@@ -110,7 +112,7 @@ fn rows_that_do_not_meet_the_clock_are_refused() {
 fn only_a_cpu_that_waited_was_idle() {
     let mut run = account(vec![row(RowKind::User, 0, 60)]);
     run.idled = 2;
-    let read = accounted(of(vec![run.clone()]), &[100], &kernel(), false).unwrap();
+    let read = accounted(of(vec![run.clone()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     assert_eq!(read.runs[0].clock, RunClock { clock: 100, idle: 40 });
     assert!(refused(of(vec![run]), &[59]).contains("60 steps were counted"));
 }
@@ -159,7 +161,7 @@ fn of_processes(names: &[&str], steps: &[u64]) -> Account {
 #[test]
 fn each_process_has_its_part_of_own_work() {
     let run = || of_processes(&["sh", "a"], &[10, 20, 30]);
-    let read = accounted(of(vec![run()]), &[100], &kernel(), false).unwrap();
+    let read = accounted(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let of_run = &read.runs[0].processes;
     let steps: Vec<(&str, u64, u64)> =
         of_run.iter().map(|it| (&*it.process, it.threads, it.rows[0].steps)).collect();
@@ -200,7 +202,8 @@ fn of_threads() -> Account {
 
 #[test]
 fn each_thread_has_its_part_of_its_process() {
-    let read = accounted(of(vec![of_threads()]), &[100], &kernel(), false).unwrap();
+    let read =
+        accounted(of(vec![of_threads()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let [sh, a] = &read.runs[0].processes[..] else { panic!("{:?}", read.runs[0].processes) };
     let steps = |process: &pathmeter_model::ProcessRun| -> Vec<(String, u64)> {
         let steps = |rows: &[ProgramRow]| rows.iter().map(|row| row.steps).sum();
@@ -233,7 +236,7 @@ fn no_thread_has_the_name_of_a_process() {
         ..Default::default()
     };
     let run = Account { threads, ..whole };
-    let read = accounted(of(vec![run]), &[100], &kernel(), false).unwrap();
+    let read = accounted(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let all = read.runs[0].processes.iter().flat_map(|process| &process.by_thread);
     let names: Vec<&str> = all.map(|thread| &*thread.thread).collect();
     assert_eq!(names, ["sh:1", "sh/a:1", "sh/a:2[2]", "sh/a:2:1"]);
@@ -243,7 +246,7 @@ fn no_thread_has_the_name_of_a_process() {
 fn processes_that_are_not_told_apart_are_none_and_that_is_said() {
     let mut run = of_processes(&["sh"], &[60]);
     run.processes = AccountProcesses { unparted: Some(Unparted::Fields), ..Default::default() };
-    let read = accounted(of(vec![run]), &[100], &kernel(), false).unwrap();
+    let read = accounted(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     assert_eq!(read.runs[0].processes, []);
     let note = &read.notes[0];
     assert!(note.starts_with("processes were not told apart: the kernel's records"), "{note}");
@@ -255,7 +258,8 @@ fn rows_of_one_name_are_joined() {
     let reads: Vec<u32> = (0..10).filter(|number| places.name(*number) == Some("read")).collect();
     assert_eq!(reads.len(), 2);
     let rows = reads.iter().map(|id| row(RowKind::Syscall, *id, 50)).collect();
-    let read = accounted(of(vec![account(rows)]), &[100], &kernel(), false).unwrap();
+    let read =
+        accounted(of(vec![account(rows)]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let [row] = &read.runs[0].rows[..] else { panic!("{:?}", read.runs[0].rows) };
     assert_eq!((row.kind, &*row.name), (RowKind::Syscall, "read"));
     assert_eq!((row.calls, row.steps, row.instructions), (2, 100, 98));
@@ -267,8 +271,9 @@ fn lines_of_data_are_joined_if_they_were_counted() {
     let lines = || events(&[(Event::DataLines, 4)]);
     let row = |id| AccountRow { events: lines(), ..row(RowKind::Syscall, id, 50) };
     for (counted, lines) in [(false, 0), (true, 8)] {
+        let also = AlsoCounted { lines: counted, ..AlsoCounted::default() };
         let run = account(vec![row(4000), row(4000)]);
-        let read = accounted(of(vec![run]), &[100], &kernel(), counted).unwrap();
+        let read = accounted(of(vec![run]), &[100], &kernel(), also).unwrap();
         assert_eq!(read.runs[0].rows[0].events.get(&Event::DataLines).copied().unwrap_or(0), lines);
     }
 }
@@ -330,14 +335,14 @@ fn the_functions_of_a_row_have_all_its_instructions() {
         of(vec![Account { cells, ..account(rows) }])
     };
     let whole = vec![cell(RowKind::Softirq, 30), cell(RowKind::Softirq, 9)];
-    assert!(accounted(with(whole.clone()), &[100], &kernel(), false).is_ok());
+    assert!(accounted(with(whole.clone()), &[100], &kernel(), AlsoCounted::default()).is_ok());
     let part = refused(with(whole[..1].to_vec()), &[100]);
     assert!(part.starts_with("run 1: softirqs has 39 instructions, but 30 in its"), "{part}");
     let more = refused(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
     assert!(more.contains("5 instructions are in functions of pathmeter's own"), "{more}");
     // Regions overlap, and have no row in a run.
     let region = with([&whole[..], &[cell(RowKind::Region, 5)]].concat());
-    assert!(accounted(region, &[100], &kernel(), false).is_ok());
+    assert!(accounted(region, &[100], &kernel(), AlsoCounted::default()).is_ok());
 }
 
 #[test]
@@ -355,7 +360,7 @@ fn functions_are_of_the_later_run_that_has_the_rows_median() {
         ..account(vec![row(RowKind::Softirq, 0, instructions + 101)])
     });
     let clocks = costs.map(|instructions| instructions + 101);
-    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
     let [row] = &read.functions[..] else { panic!() };
     let [function] = &row.functions[..] else { panic!("{row:?}") };
     // Only its first block is a call of it.
@@ -379,7 +384,7 @@ fn functions_that_trade_instructions_add_up_to_their_row() {
         ..account(vec![row(RowKind::Softirq, 0, one + other + 1)])
     });
     let clocks = costs.map(|[one, other]| one + other + 1);
-    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), false).unwrap();
+    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
     let [functions] = &read.functions[..] else { panic!() };
     let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
     assert_eq!((read.runs[1].rows[0].instructions, sum), (110, 110));

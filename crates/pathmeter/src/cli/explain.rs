@@ -23,7 +23,7 @@ Examples:
   pathmeter explain openat bzImage --callers -- ls -R /       and who makes the calls
   pathmeter explain 'user code' bzImage --svg own.svg -- ./program
   pathmeter explain user.my-fstat old.deb new.deb -- ./program
-                                                      a region, and which functions changed it";
+                                                      a region, and the causes of its change";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

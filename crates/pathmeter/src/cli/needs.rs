@@ -319,6 +319,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("explain", Kernel),
                 ("by_area", Sides),
                 ("lines", Kernel),
+                ("returns", Kernel),
                 ("check", Nothing),
                 ("threshold", Sides),
                 ("across", Sides),

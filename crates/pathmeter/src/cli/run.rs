@@ -114,7 +114,7 @@ impl FilesArgs {
 #[command(
     after_help = RUN_EXAMPLES,
     mut_arg("results", |arg| arg.conflicts_with_all([
-        "explain", "lines", "region_function", "window", "benchmarks"
+        "explain", "lines", "returns", "region_function", "window", "benchmarks"
     ]))
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -185,6 +185,10 @@ pub(crate) struct RunArgs {
     /// Also count the lines of data (64 bytes each) that the kernel touches; takes longer
     #[arg(long)]
     pub(crate) lines: bool,
+    /// Also count the returns that a processor mispredicts, as some mitigations make it do; takes
+    /// longer
+    #[arg(long)]
+    pub(crate) returns: bool,
     /// Exit with 1 if NEW costs more: in a region of the program's, or in its own work (its code,
     /// system calls and faults); with =regions only in its regions [default events:
     /// instructions,string-bytes,slow,data-lines:8]

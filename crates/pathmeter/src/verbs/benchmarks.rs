@@ -25,6 +25,7 @@ pub(crate) fn refuse(args: &RunArgs) -> Result<(), Failure> {
     let whole = [
         (args.explain, "--explain"),
         (args.lines, "--lines"),
+        (args.returns, "--returns"),
         (!args.window.is_empty(), "--window"),
         (!args.region_function.is_empty(), "--region-function"),
         (args.only_process.is_some(), "--only-process"),

@@ -25,6 +25,31 @@ pub(crate) fn of_explanations(
     if explanations.is_empty() {
         return Ok(Causes::default());
     }
+    let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
+    of_kernels(explanations, session, images, |kernels| causes(&rows, Some(kernels)))
+}
+
+/// The causes of the difference of a program's row whose trees are known; none if it has no two
+/// sides.
+///
+/// # Errors
+/// As [`of_explanations`].
+pub(crate) fn of_trees(
+    explain: &Explain,
+    session: &Session,
+    images: [&Image; 2],
+) -> Result<Option<Causes>, String> {
+    let only = std::slice::from_ref(explain);
+    of_kernels(only, session, images, |kernels| pathmeter_causes::of_row(explain, Some(kernels)))
+}
+
+/// What is attributed with all that is known of both kernels.
+fn of_kernels<T>(
+    explanations: &[Explain],
+    session: &Session,
+    images: [&Image; 2],
+    attributed: impl FnOnce(&[Kernel<'_>; 2]) -> T,
+) -> Result<T, String> {
     let [base, new] = images.map(|image| session.symbols(image, &|_| {}).unwrap_or_default());
     let names = [&base, &new].map(|it| function_names(it).unwrap_or_default());
     if let Some(side) = names.iter().position(HashSet::is_empty) {
@@ -33,13 +58,12 @@ pub(crate) fn of_explanations(
             clean(&images[side].subject().name)
         ));
     }
-    let rows: Vec<Row<'_>> = explanations.iter().filter_map(Row::explained).collect();
     let [of_base, of_new] = names;
     let kernels = at_once(
         || kernel(images[0], of_base.clone(), explanations),
         || kernel(images[1], of_new.clone(), explanations),
     );
-    Ok(causes(&rows, Some(&kernels.into())))
+    Ok(attributed(&kernels.into()))
 }
 
 /// A kernel with these functions, and where the others are that the explanations have.

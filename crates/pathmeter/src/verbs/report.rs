@@ -18,6 +18,7 @@ use crate::cli::ReportArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
+use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::explained;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -31,6 +32,10 @@ use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
 
 use input::Input;
+
+/// Said of results of programs.
+const NO_FUNCTIONS: &str = "no functions and causes: a result has them if the program was measured \
+    with `pathmeter run --explain`";
 
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -304,6 +309,12 @@ impl<'a> Report<'a> {
                 let why =
                     explained::attribute(&mut comparison, &explanations, session, [base, new]);
                 self.note_no_causes(why);
+            }
+        }
+        if comparison.program.is_some() {
+            comparison.causes = causes::of_rows(&comparison);
+            if ![base, new].iter().all(|side| side.result.has_functions()) {
+                self.screen.note(NO_FUNCTIONS);
             }
         }
         let results = measured.into_iter().map(|it| it.result).collect();

@@ -76,6 +76,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--relative-to", &["--relative-to", "before"]),
     ("--replicates", &["--replicates", "3"]),
     ("--results", &["--results", "folder"]),
+    ("--returns", &["--returns"]),
     ("--root", &["--root", "no-root"]),
     ("--seed", &["--seed", "3"]),
     ("--set", &["--set", "no-set.toml"]),
@@ -124,6 +125,7 @@ const IN_A_GUEST: &[(&str, &str)] = &[
     ("--output", "output"),
     ("--perturb", "e2e measure"),
     ("--profiles", "manners::doctor_ends_at_its_verdict"),
+    ("--returns", "e2e program"),
     ("--slope", "e2e conditions"),
     ("--stdin", "e2e program"),
     ("--svg", "e2e explain"),
@@ -375,6 +377,7 @@ fn how_guests_run_is_refused_where_none_does() {
     }
     assert_refused(&["measure", "base.json"], &["--cpu", "icelake"], "base.json is a document");
     assert_refused(&["run", "program.json"], &["--lines"], "program.json is a document");
+    assert_refused(&["run", "program.json"], &["--returns"], "program.json is a document");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use pathmeter_model::example::runs::{self as example, ProgramExample, row};
 use pathmeter_model::{Ended, PathEvents, PathResult, RowKind, Unit};
 
-use pathmeter_trace::{Event, Events, counted_events};
+use pathmeter_trace::{AlsoCounted, Event, Events, counted_events};
 
 use crate::results::{base, unchanged};
 use crate::scene::{Ran, Scene};
@@ -232,7 +232,7 @@ fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
 fn fenced(lfence: u64, verw: u64) -> ProgramExample {
     let slow = |name| Event::named(name).unwrap();
     let mut result = program(1000, 70);
-    result.events = counted_events(false).collect();
+    result.events = counted_events(AlsoCounted::default()).collect();
     for row in result.runs.iter_mut().flat_map(|run| &mut run.rows) {
         if row.name == "openat" {
             row.events.insert(slow("lfence"), lfence);

@@ -1,8 +1,8 @@
 //! What a comparison comes to, in one sentence.
 
-use pathmeter_model::{Cause, Causes, Comparison, Summary, Verdict};
+use pathmeter_model::{Cause, CauseRow, Causes, Comparison, Summary, Verdict};
 
-use super::wording::{each, events, name, rows, telling};
+use super::wording::{each, each_execution, events, name, rows, telling};
 use crate::compilers::told;
 use crate::number::{plural, signed};
 
@@ -50,12 +50,21 @@ pub(crate) fn counts(summary: &Summary) -> String {
 
 /// The first causes, and how much the others have; nothing if there is none.
 pub(crate) fn named(causes: &Causes) -> Option<String> {
+    told_of(causes, None)
+}
+
+/// The same of the causes of one row, which is known.
+pub(super) fn named_of(causes: &Causes, row: &CauseRow) -> Option<String> {
+    told_of(causes, Some(row))
+}
+
+fn told_of(causes: &Causes, only: Option<&CauseRow>) -> Option<String> {
     if causes.causes.is_empty() {
         return None;
     }
     let named: Vec<&Cause> =
         causes.causes.iter().take(MOST).filter(|cause| cause.share >= LEAST).collect();
-    let clauses: Vec<String> = named.iter().map(|cause| clause(cause)).collect();
+    let clauses: Vec<String> = named.iter().map(|cause| clause(cause, only)).collect();
     let rest = causes.causes.len() - named.len();
     let share: f64 = causes.causes[named.len()..].iter().map(|cause| cause.share).sum();
     let rest = (rest > 0).then(|| {
@@ -70,15 +79,19 @@ pub(crate) fn named(causes: &Causes) -> Option<String> {
     Some(format!("Instructions: {}.", all.join("; ")))
 }
 
-/// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`.
-fn clause(cause: &Cause) -> String {
+/// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`; of
+/// a row that is known without its name, and of a program's with what each execution costs.
+fn clause(cause: &Cause, only: Option<&CauseRow>) -> String {
     let each = each(cause);
+    let execution = only.and_then(|row| each_execution(cause, row)).filter(|it| !it.is_empty());
     let number = match each.contains('…') || each.is_empty() {
         _ if cause.difference == 0 => "as many".to_owned(),
-        true => signed(cause.difference),
+        true => execution
+            .map_or_else(|| signed(cause.difference), |mean| format!("{mean} an execution")),
         false => each,
     };
-    let rows = if number.ends_with("rows") { String::new() } else { format!(" {}", rows(cause)) };
+    let unnamed = number.ends_with("rows") || only.is_some();
+    let rows = if unnamed { String::new() } else { format!(" {}", rows(cause)) };
     let names = telling(cause, FUNCTIONS).map(name).collect::<Vec<_>>().join(", ");
     let events = events(cause, EVENTS);
     let events = if events.is_empty() { events } else { format!("; {events}") };

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_model::{Cause, CauseInRow, CausePart, CodeMove, MoveKind};
+use pathmeter_model::{Cause, CauseInRow, CausePart, CauseRow, CodeMove, EXECUTIONS, MoveKind};
 use pathmeter_trace::{Change, Event, Role};
 
-use crate::number::{grouped, signed};
+use crate::number::{grouped, mean, signed};
 
 /// A part that came or went is told first only if it has so much of the largest part's share.
 const TELLING: f64 = 0.1;
@@ -26,6 +26,14 @@ pub(super) fn each(cause: &Cause) -> String {
         }
         _ => range(differ().min().unwrap_or(0), differ().max().unwrap_or(0)),
     }
+}
+
+/// What each execution of a program's row has of a cause, `+1`; nothing of the cause that is their
+/// number. None if the row is not executed by calls.
+pub(super) fn each_execution(cause: &Cause, row: &CauseRow) -> Option<String> {
+    let [_, new] = row.executions?;
+    let is_number = cause.parts.iter().any(|part| part.functions.iter().any(|it| it == EXECUTIONS));
+    Some(if is_number { String::new() } else { mean(cause.difference, new) })
 }
 
 fn range(least: i64, most: i64) -> String {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use pathmeter_trace::{Explain, Function, WindowTree, folded};
+use pathmeter_trace::{Explain, Function, WindowTree};
 
 use super::name_of;
 
@@ -44,7 +44,7 @@ pub(super) fn line(chain: &str, counts: &[u64]) -> String {
 /// Instructions in base and new by chain.
 pub(super) fn paired(base: &WindowTree, new: &WindowTree) -> BTreeMap<Stack, [u64; 2]> {
     let matched = |function: &Function| {
-        let name = folded(&function.name).to_owned();
+        let name = function.plain_name().to_owned();
         name_of(&Function { name, ..function.clone() })
     };
     let mut pairs: BTreeMap<Stack, [u64; 2]> = BTreeMap::new();

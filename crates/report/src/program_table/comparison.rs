@@ -12,6 +12,8 @@ use pathmeter_model::{
 use pathmeter_trace::MeasuredWith;
 
 use super::compared_processes::compared_processes;
+use super::compared_sleeps::compared_sleeps;
+use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
     ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process,
@@ -80,6 +82,11 @@ impl<'a> Parted<'a> {
         self.rows.iter().chain(&self.totals)
     }
 
+    /// Regions and windows, then rows; no totals.
+    fn in_order(&self) -> impl Iterator<Item = &'a PathComparison> {
+        self.regions.iter().copied().chain(self.rows.iter().map(|row| row.path))
+    }
+
     fn is_marked(&self) -> bool {
         self.all().any(|row| row.path.is_many_valued())
     }
@@ -113,9 +120,11 @@ pub(crate) fn program_comparison_table(
         judged(&parted, program, rows, style),
         of_first,
         compared_processes(comparison, rows, style),
+        compared_sleeps(program, rows, style),
         legend(&parted, rows, style),
         functions(&parted, rows, style),
         regions(&parted.regions, style),
+        next_step(comparison, program, parted.in_order(), style),
         comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
         differences(&others, style),
         measured_with::lines(
@@ -412,10 +421,10 @@ fn is_apart(parted: &Parted<'_>) -> bool {
 /// The functions in which the rows and regions that changed differ, regions first.
 fn functions(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
-    let rows = parted.rows.iter().map(|row| row.path);
     let explained = || {
-        let all = parted.regions.iter().copied().chain(rows.clone());
-        all.filter(|row| row.difference.is_some_and(|it| it != 0) && !row.functions.is_empty())
+        parted
+            .in_order()
+            .filter(|row| row.difference.is_some_and(|it| it != 0) && !row.functions.is_empty())
     };
     let more = more_rows(explained().skip(most).count(), style);
     explained().take(most).map(|row| row_functions(row, shown, style)).collect::<String>() + &more

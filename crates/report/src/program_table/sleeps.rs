@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use pathmeter_model::{Execution, OWN_WORK, RowKind, SleepResult, WokenBy};
+use pathmeter_model::{
+    Execution, OWN_WORK, RowKind, SleepResult, TypicalSleeps, WokenBy, lower_median,
+};
 
 use super::{HOW_TO_UNFOLD, IDLE, NONE};
 use crate::number::grouped;
@@ -20,11 +22,11 @@ type Place<'a> = ((Option<&'a str>, RowKind, &'a str), Vec<&'a SleepResult>);
 /// The rows and regions in which tasks slept, the most sleeps first; nothing without sleeps.
 pub(super) fn sleeps(execution: &Execution, shown: Rows, style: Style) -> String {
     let mut places = places(&execution.sleeps);
-    places.retain(|(_, sleeps)| typical(sleeps).sleeps > 0);
+    places.retain(|(_, sleeps)| TypicalSleeps::of(sleeps).sleeps > 0);
     if places.is_empty() {
         return String::new();
     }
-    places.sort_by_key(|(_, sleeps)| Reverse(typical(sleeps).sleeps));
+    places.sort_by_key(|(_, sleeps)| Reverse(TypicalSleeps::of(sleeps).sleeps));
     let most = if shown == Rows::All { usize::MAX } else { MOST_SHOWN };
     let mut table = Table::new(&[
         ("slept in", Align::Left),
@@ -35,7 +37,7 @@ pub(super) fn sleeps(execution: &Execution, shown: Rows, style: Style) -> String
     ])
     .sparing(&[IDLE]);
     for (place, sleeps) in places.iter().take(most) {
-        row(&mut table, &name(place), &typical(sleeps), &wakers(sleeps, shown));
+        row(&mut table, &name(place), &TypicalSleeps::of(sleeps), &wakers(sleeps, shown));
     }
     row(&mut table, OWN_WORK, &all(execution), "");
     let more = match places.len().saturating_sub(most) {
@@ -49,13 +51,13 @@ pub(super) fn sleeps(execution: &Execution, shown: Rows, style: Style) -> String
 }
 
 /// The legend.
-const WHAT_IT_IS: [&str; 2] = [
+pub(super) const WHAT_IT_IS: [&str; 2] = [
     "a sleep ends when the task is woken; to run is the mean number of steps until it runs",
     "idle is the number of steps in which the CPU waited while the task slept",
 ];
 
 /// It is said where a number is missing.
-const UNKNOWN_IDLE: &str =
+pub(super) const UNKNOWN_IDLE: &str =
     "idle is - where this QEMU does not tell how long the CPU waited each time";
 
 fn places(sleeps: &[SleepResult]) -> Vec<Place<'_>> {
@@ -70,7 +72,12 @@ fn places(sleeps: &[SleepResult]) -> Vec<Place<'_>> {
     places
 }
 
-fn row(table: &mut Table, name: &str, Typical { sleeps, to_run, idle }: &Typical, wakers: &str) {
+fn row(
+    table: &mut Table,
+    name: &str,
+    TypicalSleeps { sleeps, to_run, idle }: &TypicalSleeps,
+    wakers: &str,
+) {
     let idle = match idle {
         Some(0) => String::new(),
         idle => idle.map_or_else(|| NONE.to_owned(), grouped),
@@ -86,50 +93,16 @@ fn row(table: &mut Table, name: &str, Typical { sleeps, to_run, idle }: &Typical
 
 /// What the sleeps of all rows come to; the CPU idled as long as the clock says, since tasks that
 /// sleep at the same time each have the same steps.
-fn all(execution: &Execution) -> Typical {
+fn all(execution: &Execution) -> TypicalSleeps {
     let sleeps = execution.sleeps.iter().filter(|sleep| sleep.kind != RowKind::Region);
     let sleeps: Vec<&SleepResult> = sleeps.collect();
     let first = usize::from(execution.runs.len() > 1);
-    let idle = median(execution.runs.iter().skip(first).map(|run| run.idle));
-    Typical { idle: Some(idle), ..typical(&sleeps) }
-}
-
-/// The numbers of sleeps in a run: of the later runs, or of the only one, the lower medians.
-struct Typical {
-    sleeps: u64,
-    /// The mean of the steps to run.
-    to_run: u64,
-    /// None if that of some run is unknown.
-    idle: Option<u64>,
-}
-
-fn typical(sleeps: &[&SleepResult]) -> Typical {
-    let runs = sleeps.iter().map(|sleep| sleep.sampled().count()).max().unwrap_or(0);
-    let mut sums = vec![(0_u64, 0_u64, Some(0_u64)); runs];
-    for (at, (count, steps, idle)) in sleeps.iter().flat_map(|sleep| sleep.sampled().enumerate()) {
-        if let Some(sum) = sums.get_mut(at) {
-            let idle = sum.2.zip(idle).map(|(sum, idle)| sum.saturating_add(idle));
-            *sum = (sum.0.saturating_add(count), sum.1.saturating_add(steps), idle);
-        }
-    }
-    let means = sums.iter().filter_map(|(count, steps, _)| steps.checked_div(*count));
-    let idle: Option<Vec<u64>> = sums.iter().map(|sum| sum.2).collect();
-    Typical {
-        sleeps: median(sums.iter().map(|sum| sum.0)),
-        to_run: median(means),
-        idle: idle.map(|idle| median(idle.into_iter())),
-    }
-}
-
-/// The lower one of the two in the middle, if there are two.
-fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    let idle = lower_median(execution.runs.iter().skip(first).map(|run| run.idle));
+    TypicalSleeps { idle: Some(idle), ..TypicalSleeps::of(&sleeps) }
 }
 
 /// `sh/reader: read`; without a process `read`.
-fn name((process, _, row): &(Option<&str>, RowKind, &str)) -> String {
+pub(super) fn name((process, _, row): &(Option<&str>, RowKind, &str)) -> String {
     process.map_or_else(|| (*row).to_owned(), |process| format!("{process}: {row}"))
 }
 
@@ -137,7 +110,7 @@ fn name((process, _, row): &(Option<&str>, RowKind, &str)) -> String {
 fn wakers(sleeps: &[&SleepResult], shown: Rows) -> String {
     let mut wakers: Vec<(u64, String)> = sleeps
         .iter()
-        .map(|sleep| (typical(&[sleep]).sleeps, waker(&sleep.woken_by)))
+        .map(|sleep| (TypicalSleeps::of(&[sleep]).sleeps, waker(&sleep.woken_by)))
         .filter(|(count, _)| *count > 0)
         .collect();
     wakers.sort_by(|one, other| other.cmp(one));

@@ -71,7 +71,12 @@ pub(crate) fn causes() -> Causes {
         area: Area::Processes,
         rows: vec![in_row("c.thread", -2824, &[(Event::StringBytes, 16384)])],
     };
-    let row = |path: &str, base, recorded| CauseRow { path: path.to_owned(), base, recorded };
+    let row = |path: &str, base, recorded| CauseRow {
+        path: path.to_owned(),
+        base,
+        recorded,
+        executions: None,
+    };
     let rows = vec![row("a.read", 328, 39), row("b.write", 598, 39), row("c.thread", 24891, -2824)];
     Causes { rows, causes: vec![entry, stack], moves: Vec::new() }
 }

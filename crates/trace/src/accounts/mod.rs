@@ -159,12 +159,21 @@ impl RegionWindow {
     }
 }
 
-/// The events that the plugin counts in rows and regions: with the lines and pages of data that the
-/// kernel touches, each once a call, if `lines` were asked for.
-pub fn counted_events(lines: bool) -> impl Iterator<Item = Event> {
-    let lines = [Event::DataLines, Event::DataPages].into_iter().filter(move |_| lines);
+/// What the plugin counts only if it is asked for, since that takes longer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AlsoCounted {
+    /// The lines and pages of data that the kernel touches, each once a call.
+    pub lines: bool,
+    /// The returns that a processor mispredicts.
+    pub returns: bool,
+}
+
+/// The events that the plugin counts in rows and regions.
+pub fn counted_events(also: AlsoCounted) -> impl Iterator<Item = Event> {
+    let lines = [Event::DataLines, Event::DataPages].into_iter().filter(move |_| also.lines);
+    let classes = classes().filter(|class| also.returns || *class != Event::MispredictedReturns);
     let mut counted: Vec<Event> =
-        std::iter::once(Event::StringBytes).chain(lines).chain(classes()).collect();
+        std::iter::once(Event::StringBytes).chain(lines).chain(classes).collect();
     counted.sort_unstable();
     counted.into_iter()
 }

@@ -119,6 +119,16 @@ pub fn folded(name: &str) -> &str {
     }
 }
 
+/// What gcc and clang append to the name of a function that they changed or cut.
+const CUT: [&str; 4] = [".isra.", ".constprop.", ".part.", ".cold"];
+
+/// The name of a program's function without what the compiler of C appended. Other languages have
+/// dots in names (`runtime.mallocgc`), so nothing else is taken away.
+pub(crate) fn unsuffixed(name: &str) -> &str {
+    let places = CUT.iter().filter_map(|suffix| name.find(suffix));
+    places.filter(|at| *at > 0).min().map_or(name, |at| &name[..at])
+}
+
 /// Labels within the assembly of an entry, which the table lists like functions of their own.
 const ENTRY_LABELS: [&str; 4] = ["_safe_stack", "_after_hwframe", "_unsafe_stack", "_end"];
 

@@ -1,10 +1,14 @@
 //! Two windows of one path, function by function and call path by call path.
 //!
-//! Functions are matched by name without compilers' suffixes. Invariant: the functions' differences
+//! Functions are matched by name without compilers' suffixes; those of a program by their files as
+//! well, since the kernel has a `memcpy` too. Invariant: the functions' differences
 //! of instructions add up to the difference of the totals, and so do the tree's; nothing is left
 //! out for being small.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     arch::census::SlowInstruction,
     event::Event,
-    kernel::names::folded,
     recording::{
         footprint::Footprint,
         tree::{Census, Counts, EventCounts, Function, NodeKind, WindowTree, add_census, events},
@@ -75,7 +78,8 @@ impl Side {
 /// One function in both windows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionDifference {
-    /// Its name, without compilers' suffixes.
+    /// Its name, without compilers' suffixes; of a program's function with the file that it is in,
+    /// as `main [ls]`.
     pub name: String,
     /// What became of it.
     pub change: Change,
@@ -97,7 +101,7 @@ pub struct FunctionDifference {
 pub struct NodeDifference {
     /// Index of the parent; null for tasks and for `[unattributed]`. Always less than the node's.
     pub parent: Option<u32>,
-    /// The function's name, without compilers' suffixes.
+    /// The function's name, as the functions' names are.
     pub name: String,
     /// How control came to it.
     pub kind: NodeKind,
@@ -145,6 +149,20 @@ pub struct FootprintDifference {
     pub data_pages: i64,
 }
 
+/// What a function is known by on the other side.
+fn matched(function: &Function) -> Cow<'_, str> {
+    match function.file() {
+        Some(file) => Cow::Owned(format!("{} [{file}]", function.plain_name())),
+        None => Cow::Borrowed(function.plain_name()),
+    }
+}
+
+/// Whether a name that functions are matched by is that of a program's function, or of its code
+/// without a file. No name of the kernel's has a space.
+pub fn is_of_program(matched: &str) -> bool {
+    matched.contains(" [") || matched.starts_with("[code ")
+}
+
 /// `new` − `base`. Counts of a window are far below 2^63.
 fn minus(new: u64, base: u64) -> i64 {
     new.wrapping_sub(base).cast_signed()
@@ -183,15 +201,15 @@ fn differing(difference: impl Fn(Event) -> i64) -> EventDifferences {
 }
 
 fn functions(base: &WindowTree, new: &WindowTree) -> Vec<FunctionDifference> {
-    let mut sides: BTreeMap<&str, (Option<Side>, Option<Side>)> = BTreeMap::new();
+    let mut sides: BTreeMap<Cow<'_, str>, (Option<Side>, Option<Side>)> = BTreeMap::new();
     for function in &base.functions {
-        sides.entry(folded(&function.name)).or_default().0.get_or_insert_default().add(function);
+        sides.entry(matched(function)).or_default().0.get_or_insert_default().add(function);
     }
     for function in &new.functions {
-        sides.entry(folded(&function.name)).or_default().1.get_or_insert_default().add(function);
+        sides.entry(matched(function)).or_default().1.get_or_insert_default().add(function);
     }
     let mut differences: Vec<FunctionDifference> =
-        sides.into_iter().map(|(name, (base, new))| of_function(name, base, new)).collect();
+        sides.into_iter().map(|(name, (base, new))| of_function(&name, base, new)).collect();
     differences.sort_by_key(|function| std::cmp::Reverse(function.difference.unsigned_abs()));
     differences
 }
@@ -232,10 +250,11 @@ struct Overlay {
 
 impl Overlay {
     fn lay(&mut self, tree: &WindowTree, side: fn(&mut NodeDifference) -> &mut u64) {
+        let names: Vec<_> = tree.functions.iter().map(matched).collect();
         let mut places: Vec<u32> = Vec::new();
         for node in &tree.nodes {
             let parent = node.parent.map(|parent| places[parent as usize]);
-            let place = self.child(parent, folded(tree.name(node)), node.kind);
+            let place = self.child(parent, &names[node.function as usize], node.kind);
             *side(&mut self.nodes[place as usize]) += node.counts.instructions;
             places.push(place);
         }

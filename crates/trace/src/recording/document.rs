@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
+    causes::Causes,
     conditions::MeasuredWith,
     recording::Recording,
     recording::{
@@ -27,7 +28,7 @@ pub enum ExplainSchema {
 }
 
 /// Where the instructions of a path are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explain {
     /// Always `pathmeter.explain/1`.
     pub schema: ExplainSchema,
@@ -39,6 +40,10 @@ pub struct Explain {
     pub new: Option<SubjectWindow>,
     /// new − base; null if there is but one window.
     pub difference: Option<Difference>,
+    /// Where the difference of a program's row comes from: the causes add up to it. Absent of
+    /// paths, of which a comparison has the causes, and where a kernel has no symbol table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causes: Option<Causes>,
 }
 
 /// What one subject executed on one path.
@@ -143,7 +148,15 @@ impl Explain {
     pub fn new(base: SubjectWindow, new: Option<SubjectWindow>) -> Self {
         let path = new.as_ref().unwrap_or(&base).path.clone();
         let difference = new.as_ref().map(|new| difference(&base.window, &new.window));
-        Self { schema: ExplainSchema::V1, path, base, new, difference }
+        Self { schema: ExplainSchema::V1, path, base, new, difference, causes: None }
+    }
+
+    /// How often base and new execute the row of a program, or the region, in the runs that are
+    /// shown; none of paths and of what is not called.
+    pub fn executions(&self) -> Option<[u64; 2]> {
+        let calls = |side: &SubjectWindow| side.program.as_ref().map(|it| it.calls);
+        let both = calls(&self.base).zip(self.new.as_ref().and_then(calls));
+        both.map(|(base, new)| [base, new]).filter(|both| !both.contains(&0))
     }
 }
 
@@ -162,6 +175,9 @@ pub enum ExplainFault {
     /// The difference is another.
     #[error("its difference does not follow from its two windows")]
     Difference,
+    /// The causes are not those of the difference.
+    #[error("its causes do not add up to its difference")]
+    Causes,
 }
 
 /// Most nodes or functions of a window, far above what a recording may have.
@@ -179,7 +195,18 @@ impl Explain {
         let windows = std::iter::once(&self.base).chain(&self.new);
         windows.map(|subject| &subject.window).try_for_each(check_window)?;
         let found = self.new.as_ref().map(|new| difference(&self.base.window, &new.window));
-        if found == self.difference { Ok(()) } else { Err(ExplainFault::Difference) }
+        if found != self.difference {
+            return Err(ExplainFault::Difference);
+        }
+        let fits = |causes| self.is_whole(causes);
+        if self.causes.as_ref().is_none_or(fits) { Ok(()) } else { Err(ExplainFault::Causes) }
+    }
+
+    /// Whether these causes are of this one difference.
+    fn is_whole(&self, causes: &Causes) -> bool {
+        let total = self.difference.as_ref().map(|it| it.total);
+        let [row] = &causes.rows[..] else { return false };
+        total == Some(row.recorded) && row.path == self.path && causes.contradiction().is_none()
     }
 }
 

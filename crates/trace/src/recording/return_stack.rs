@@ -1,6 +1,6 @@
 //! The return stack of a processor: which returns it would not predict.
 //!
-//! The same model as the counter's (`plugin/counter/return_stack.h`), which says where it is from.
+//! The same model as the counter's (`plugin/common/return_stack.h`), which says where it is from.
 
 /// Addresses that are kept.
 const DEPTH: usize = 32;

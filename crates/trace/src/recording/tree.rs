@@ -5,7 +5,12 @@ use std::{collections::BTreeMap, ops::AddAssign};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{arch::census::SlowInstruction, event::Event, recording::footprint::Footprint};
+use crate::{
+    arch::census::SlowInstruction,
+    event::Event,
+    kernel::names::{folded, unsuffixed},
+    recording::footprint::Footprint,
+};
 
 /// How control came to a node from its parent.
 #[derive(
@@ -219,6 +224,25 @@ pub struct Function {
     /// All of this by the names of events, as `measure` and `compare` have them. Lines and pages
     /// that two functions touch are in both.
     pub events: EventCounts,
+}
+
+impl Function {
+    /// The file of a program's function; none of the kernel's, whose modules are in the upper half
+    /// of the address space.
+    pub(crate) fn file(&self) -> Option<&str> {
+        let address = self.address.as_deref().and_then(|it| it.strip_prefix("0x"));
+        let is_of_program = match address.map(|it| u64::from_str_radix(it, 16)) {
+            Some(address) => address.is_ok_and(|address| address >> 63 == 0),
+            // Of a function that is known by its cold part only, or that has no symbol.
+            None => self.counts.user_instructions == self.counts.instructions,
+        };
+        self.module.as_deref().filter(|_| is_of_program)
+    }
+
+    /// Its name without what compilers append.
+    pub fn plain_name(&self) -> &str {
+        if self.file().is_some() { unsuffixed(&self.name) } else { folded(&self.name) }
+    }
 }
 
 /// One window, decoded. The nodes' instructions add up to `total`, always, and their steps of the

@@ -12,6 +12,7 @@ use pathmeter_vm::Progress;
 use crate::cli::ExplainArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
+use crate::verbs::causes;
 use crate::verbs::run::{packed, refuse_few};
 
 /// Where the row's instructions are, or the difference to another kernel.
@@ -37,8 +38,24 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let lines = (line("base ", base), line("new ", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     let trees = at_once(|| tree(base, &lines.0), || tree(new, &lines.1));
-    let (base, new) = Failure::both(trees.0, trees.1)?;
-    Ok(Explain::new(base, Some(new)))
+    let (of_base, of_new) = Failure::both(trees.0, trees.1)?;
+    let explain = Explain::new(of_base, Some(of_new));
+    Ok(with_causes(explain, &session, [base, new], screen))
+}
+
+/// The explanation with what its difference comes from. If that can't be had, a note says why.
+fn with_causes(
+    explain: Explain,
+    session: &Session,
+    images: [&Image; 2],
+    screen: &Screen,
+) -> Explain {
+    let causes = causes::of_trees(&explain, session, images);
+    let causes = causes.unwrap_or_else(|why| {
+        screen.note(&format!("no causes: {why}"));
+        None
+    });
+    Explain { causes, ..explain }
 }
 
 fn tree(

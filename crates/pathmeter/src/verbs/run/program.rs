@@ -15,6 +15,7 @@ use pathmeter_measure::program_result::{self, Asked};
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
 use pathmeter_model::Measurement;
+use pathmeter_trace::AlsoCounted;
 
 /// The results of both sides, or of the only one, kernels measured at once.
 pub(crate) fn results(
@@ -37,7 +38,7 @@ pub(crate) fn results(
         let asked = Asked {
             packed: &program.packed,
             functions: args.explain,
-            lines: args.lines,
+            also: AlsoCounted { lines: args.lines, returns: args.returns },
             regions,
             windows: &args.window,
         };

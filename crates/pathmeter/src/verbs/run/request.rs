@@ -179,11 +179,13 @@ fn refuse_unlike_runs(
 
 /// Refuses to count in one side what the result of the other one does not have.
 fn counted_alike(args: &RunArgs, result: &Measurement) -> Result<(), Failure> {
-    let lacks = match (args.explain, args.lines) {
-        (true, _) if !result.has_functions() => "--explain",
-        (_, true) if !result.counts_in_rows(Event::DataLines) => "--lines",
-        _ => return Ok(()),
-    };
+    let lacks = |event| !result.counts_in_rows(event);
+    let options = [
+        (args.explain && !result.has_functions(), "--explain"),
+        (args.lines && lacks(Event::DataLines), "--lines"),
+        (args.returns && lacks(Event::MispredictedReturns), "--returns"),
+    ];
+    let Some((_, lacks)) = options.into_iter().find(|(lacks, _)| *lacks) else { return Ok(()) };
     Err(Failure::Usage {
         message: format!(
             "{lacks} would change nothing: the result of {} was measured without it",

@@ -47,7 +47,7 @@ impl WitnessProgram {
         let runs = self.packed.runs();
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
-            let (places, classes) = (&kernel.places.table(&[], &[]), &class_table());
+            let (places, classes) = (&kernel.places.table(&[], &[]), &class_table(false));
             let asked =
                 Accounting { places, points: &[], classes, runs, functions: false, lines: false };
             let read = &|stream| pathmeter_trace::accounts(stream);

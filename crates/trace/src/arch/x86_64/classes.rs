@@ -1,4 +1,6 @@
-//! Which instructions the program plugin counts as events of their own, as a table for it.
+//! Which instructions the program plugin counts as events of their own, as a table for it. Returns
+//! that a processor mispredicts have a class too, although no form of an instruction tells them:
+//! the plugin keeps a return stack if the table says so.
 //!
 //! What an instruction is, is decided in one place (`code.rs`). The plugin can't ask while it
 //! translates code, so it is handed the answer for every form of an opcode that matters;
@@ -9,7 +11,7 @@ use crate::arch::code::event_of;
 use crate::event::Event;
 
 /// First bytes of the table, with its version.
-const HEADER: [u8; 8] = *b"PMCL\x01\0\0\0";
+const HEADER: [u8; 8] = *b"PMCL\x02\0\0\0";
 /// The prefix of a form, by its number.
 const PREFIXES: [Option<u8>; 4] = [None, Some(0x66), Some(0xf3), Some(0xf2)];
 /// Bytes after the opcode: more than any instruction has.
@@ -36,18 +38,21 @@ const MAPS: [Map; 7] = [
 
 /// The events that are classes of instructions, by their number in the table and in the stream.
 pub(crate) fn classes() -> impl ExactSizeIterator<Item = Event> + Clone {
-    const COUNT: usize = SlowInstruction::ALL.len() + 1;
-    (0..COUNT).map(|number| match SlowInstruction::ALL.get(number) {
+    const OTHERS: [Event; 2] = [Event::IndirectBranches, Event::MispredictedReturns];
+    const SLOW: usize = SlowInstruction::ALL.len();
+    (0..SLOW + OTHERS.len()).map(|number| match SlowInstruction::ALL.get(number) {
         Some(slow) => Event::Slow(*slow),
-        None => Event::IndirectBranches,
+        None => OTHERS[number - SLOW],
     })
 }
 
-/// The table, as `plugin/program/classes.h` reads it.
-pub fn class_table() -> Vec<u8> {
+/// The table, as `plugin/program/classes.h` reads it; `returns` tells whether those that a
+/// processor mispredicts are counted.
+pub fn class_table(returns: bool) -> Vec<u8> {
     let locked = number(Event::Slow(SlowInstruction::Locked));
+    let mispredicted = if returns { number(Event::MispredictedReturns) } else { 0 };
     let mut table = HEADER.to_vec();
-    table.extend([u8::try_from(classes().len()).unwrap_or(u8::MAX), locked]);
+    table.extend([u8::try_from(classes().len()).unwrap_or(u8::MAX), locked, mispredicted]);
     for map in MAPS {
         for opcode in 0..=u8::MAX {
             if may_have_class(map, opcode) {
@@ -130,7 +135,7 @@ mod tests {
     /// The table's forms, by map and opcode.
     fn table() -> HashMap<(u8, u8), Vec<u8>> {
         let forms = 4 * 2 * 256;
-        let records = class_table()[10..].to_vec();
+        let records = class_table(true)[11..].to_vec();
         assert_eq!(records.len() % (2 + forms), 0);
         records.chunks(2 + forms).map(|one| ((one[0], one[1]), one[2..].to_vec())).collect()
     }
@@ -141,7 +146,9 @@ mod tests {
         assert!(classes().len() as u64 <= plugin["MOST_CLASSES"]);
         assert_eq!(constants("arch/x86_64/form.h")["CLASS_MAPS"], MAPS.len() as u64);
         assert_eq!(forms().count(), 4 * 2 * 256);
-        assert_eq!(usize::from(class_table()[8]), classes().len());
+        assert_eq!(usize::from(class_table(false)[8]), classes().len());
+        let mispredicted = [false, true].map(|returns| class_table(returns)[10]);
+        assert_eq!(mispredicted.map(usize::from), [0, classes().len()]);
     }
 
     #[test]
@@ -149,7 +156,8 @@ mod tests {
         let table = table();
         let has = |number: u8| table.values().any(|forms| forms.contains(&number));
         for (event, number) in classes().zip(1..) {
-            assert!(has(number), "no instruction is {event}");
+            // Whether a return is mispredicted is not told by its form.
+            assert_eq!(has(number), event != Event::MispredictedReturns, "{event}");
         }
     }
 

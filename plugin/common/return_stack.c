@@ -2,17 +2,19 @@
  * The return stack: a ring of addresses, and the returns to elsewhere that may turn out to have
  * been interrupted.
  */
-#include "counter/return_stack.h"
+#include "common/return_stack.h"
 
 #include <stdbool.h>
 
 #include "common/linkage.h"
 
-enum { DEPTH = 32, MOST_DOUBTFUL = 8 };
+enum { KEPT_RETURNS = 32, MOST_DOUBTFUL = 8 };
 
-static uint64_t ring[DEPTH];
-static unsigned int top, depth;		/* the newest one is before `top` */
-static bool forgot;			/* an address was overwritten */
+static struct {
+	uint64_t ring[KEPT_RETURNS];
+	unsigned int top, depth;	/* the newest one is before `top` */
+	bool forgot;			/* an address was overwritten */
+} return_stack;
 
 /* Where the last mispredicted returns were expected to go. */
 static struct {
@@ -25,16 +27,16 @@ uint64_t mispredicted_returns;
 
 void clear_return_stack(void)
 {
-	depth = doubtful_count = 0;
-	forgot = false;
+	return_stack.depth = doubtful_count = 0;
+	return_stack.forgot = false;
 	mispredicted_returns = 0;
 }
 
 HOT void push_return(uint64_t next)
 {
-	ring[top++ % DEPTH] = next;
-	forgot |= depth == DEPTH;
-	depth += depth < DEPTH;
+	return_stack.ring[return_stack.top++ % KEPT_RETURNS] = next;
+	return_stack.forgot |= return_stack.depth == KEPT_RETURNS;
+	return_stack.depth += return_stack.depth < KEPT_RETURNS;
 }
 
 static void doubt(uint64_t expected)
@@ -47,15 +49,24 @@ static void doubt(uint64_t expected)
 
 HOT void pop_return(uint64_t address)
 {
-	if (depth == 0) {
-		mispredicted_returns += forgot;
+	uint64_t expected;
+
+	if (return_stack.depth == 0) {
+		mispredicted_returns += return_stack.forgot;
 		return;
 	}
-	depth--;
-	if (ring[--top % DEPTH] == address)
+	return_stack.depth--;
+	expected = return_stack.ring[--return_stack.top % KEPT_RETURNS];
+	if (expected == address)
 		return;
 	mispredicted_returns++;
-	doubt(ring[top % DEPTH]);
+	doubt(expected);
+}
+
+void forget_return(void)
+{
+	return_stack.top -= return_stack.depth > 0;
+	return_stack.depth -= return_stack.depth > 0;
 }
 
 void resume_at(uint64_t address)

@@ -1,10 +1,12 @@
-//! Where the differences of all rows come from, taken together.
+//! Where the differences of all rows come from, taken together: the part of documents that the
+//! crate `causes` makes.
 
 use std::collections::BTreeMap;
 
-use pathmeter_trace::{Change, EventDifferences};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::recording::difference::{Change, EventDifferences};
 
 /// The differences of all rows whose functions are known, attributed together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,12 +20,15 @@ pub struct Causes {
     pub moves: Vec<CodeMove>,
 }
 
+/// Stands among the functions for executions of a row that one kernel has more of than the other.
+pub const EXECUTIONS: &str = "[executions]";
+
 /// Largest difference, far above that of any recording: sums of all fit 64 bits.
 const MOST: u64 = 1 << 40;
 
 impl Causes {
     /// What in a document that came from a file can't be so; none if all of it adds up.
-    pub(crate) fn contradiction(&self) -> Option<&'static str> {
+    pub fn contradiction(&self) -> Option<&'static str> {
         let mut left: BTreeMap<&str, i128> = BTreeMap::new();
         for CauseRow { path, recorded, .. } in &self.rows {
             if left.insert(path, i128::from(*recorded)).is_some() {
@@ -70,6 +75,12 @@ pub struct CauseRow {
     /// How many more instructions new's recorded window has than base's. It differs from the row's
     /// own difference where the row's values were not recorded.
     pub recorded: i64,
+    /// How often base and new execute a row of a program, or a region, in the runs that are
+    /// explained; absent of paths and of what is not called, such as user code. If the two differ,
+    /// the causes compare as many executions as new has, base's at their mean cost, and the cause
+    /// with the part `[executions]` is what the more or fewer of them cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executions: Option<[u64; 2]>,
 }
 
 /// A place in the kernel in which rows differ: a function, or functions that changed together.
@@ -294,7 +305,8 @@ mod tests {
             area: Area::Files,
             rows: vec![row],
         };
-        let row = CauseRow { path: "file.read".to_owned(), base: 10, recorded: 3 };
+        let row =
+            CauseRow { path: "file.read".to_owned(), base: 10, recorded: 3, executions: None };
         Causes { rows: vec![row], causes: vec![cause], moves: Vec::new() }
     }
 
