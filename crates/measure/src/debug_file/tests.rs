@@ -29,7 +29,9 @@ fn elf(build_id: &[u8], link: Option<(&str, u32)>) -> Vec<u8> {
     elf.extend(0_u32.to_le_bytes());
     let counts = [64, 0, 0, 64, u16::try_from(sections.len()).unwrap(), 1];
     elf.extend(counts.map(u16::to_le_bytes).concat());
-    sections.iter().for_each(|(_, _, data)| elf.extend(*data));
+    for (_, _, data) in sections {
+        elf.extend(*data);
+    }
     let mut at = 64;
     for (name, kind, data) in sections {
         let length = data.len() as u64;
