@@ -92,7 +92,7 @@ fn a_stripped_program_has_names_and_lines_of_the_file_that_its_link_names() {
     let descend = format!("descend [calls] at {SOURCE}:{}\n", line("descend"));
     assert!(table.stdout.contains(&descend), "{}", table.stdout);
     let profile = std::fs::read_to_string(scene.path("profile")).unwrap();
-    assert!(profile.contains(&format!("\nfl={SOURCE}\nfn=descend\n")), "{profile}");
+    assert!(profile.contains(&format!("\nfl={SOURCE}\nfn=descend [calls]\n")), "{profile}");
 }
 
 #[test]
