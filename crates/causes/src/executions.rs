@@ -44,7 +44,9 @@ fn times(window: &WindowTree, by: u64, of: u64) -> WindowTree {
 /// The functions with what these nodes have.
 fn functions(window: &WindowTree, nodes: &[Node]) -> Vec<Function> {
     let mut sums: BTreeMap<u32, Counts> = BTreeMap::new();
-    nodes.iter().for_each(|node| *sums.entry(node.function).or_default() += node.counts);
+    for node in nodes {
+        *sums.entry(node.function).or_default() += node.counts;
+    }
     let function = |(number, function): (u32, &Function)| {
         let counts = sums.get(&number).copied().unwrap_or_default();
         Function { counts, events: EventCounts::new(), ..function.clone() }
