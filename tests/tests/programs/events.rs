@@ -74,7 +74,7 @@ fn mispredicted_returns_of_a_row_are_those_of_the_path() {
     for more in [&[][..], &off] {
         let path = scene.run(&[&["measure", &kernel], &zen[..], more].concat()).json();
         let expected = of_each_sample(&path, "syscall.getppid");
-        let options = [&["--returns", "--perturb", "2"], &zen[..], more].concat();
+        let options = [&["--returns"], &zen[..], more].concat();
         let result = run(&scene, &[&kernel], &options, &[&program("processes")]).json();
         let calls = u64::try_from(CALLS).unwrap();
         assert_eq!(of_each_sample(&result, "getppid"), vec![expected[0] * calls], "{more:?}");
@@ -86,7 +86,7 @@ fn mispredicted_returns_of_a_row_are_those_of_the_path() {
 #[test]
 fn returns_of_a_deep_recursion_are_mispredicted_where_its_calls_are_forgotten() {
     let kernel = built("base");
-    let options = ["--returns", "--perturb", "2", "--json"];
+    let options = ["--returns", "--json"];
     let result = run(&Scene::warm(), &[&kernel], &options, &[&program("calls")]).json();
     assert_eq!(of_each_sample(&result, "user.recursion"), [10]);
     assert_eq!(of_each_sample(&result, "user.leap"), [0]);
