@@ -29,7 +29,7 @@ fn elf(build_id: &[u8], link: Option<(&str, u32)>) -> Vec<u8> {
     elf.extend(0_u32.to_le_bytes());
     let counts = [64, 0, 0, 64, u16::try_from(sections.len()).unwrap(), 1];
     elf.extend(counts.map(u16::to_le_bytes).concat());
-    for (_, _, data) in sections {
+    for (_, _, data) in &sections {
         elf.extend_from_slice(data);
     }
     let mut at = 64;

@@ -35,7 +35,7 @@ impl BlockNames for Names {
     }
 
     fn line(&self, block: u64, function: &BlockFunction) -> Option<SourceLine> {
-        let line = u32::try_from(function.address - function.offset & !KERNEL).ok()?;
+        let line = u32::try_from((function.address - function.offset) & !KERNEL).ok()?;
         let file = if block < KERNEL { "prog.c" } else { "kernel.c" };
         Some(SourceLine { file: file.to_owned(), line })
     }
