@@ -20,6 +20,8 @@ const HIDDEN_COSTS: [(&str, &[(&str, i64)]); 8] = [
 ];
 /// Calls of getppid in tests/programs/processes.c.
 const CALLS: i64 = 28;
+/// Of each of its children.
+const CALLS_OF_A_CHILD: u64 = 7;
 
 fn row<'a>(comparison: &'a Value, name: &str) -> &'a Value {
     let mut rows = comparison["paths"].as_array().unwrap().iter();
@@ -76,8 +78,13 @@ fn mispredicted_returns_of_a_row_are_those_of_the_path() {
         let expected = of_each_sample(&path, "syscall.getppid");
         let options = [&["--returns"], &zen[..], more].concat();
         let result = run(&scene, &[&kernel], &options, &[&program("processes")]).json();
-        let calls = u64::try_from(CALLS).unwrap();
-        assert_eq!(of_each_sample(&result, "getppid"), vec![expected[0] * calls], "{more:?}");
+        // Three children call it without anything between the calls; the others are stepped through,
+        // or wait for one another.
+        let processes = result["execution"]["processes"].as_array().unwrap();
+        let rows = processes.iter().flat_map(|process| process["rows"].as_array().unwrap());
+        let of_children = rows.filter(|row| row["path"] == "getppid").map(numbers);
+        let alike = of_children.filter(|numbers| *numbers == [expected[0] * CALLS_OF_A_CHILD]);
+        assert!(alike.count() >= 3, "{more:?} {expected:?}: {processes:?}");
         assert_eq!(expected[0] == 0, !more.is_empty(), "{more:?}");
     }
 }
@@ -97,7 +104,11 @@ fn returns_of_a_deep_recursion_are_mispredicted_where_its_calls_are_forgotten() 
 
 /// The different numbers of mispredicted returns in the samples of a path or row.
 fn of_each_sample(result: &Value, name: &str) -> Vec<u64> {
-    let events = &row(result, name)["events"];
+    numbers(row(result, name))
+}
+
+fn numbers(row: &Value) -> Vec<u64> {
+    let events = &row["events"];
     let names = events["names"].as_array().unwrap();
     let place = names.iter().position(|one| one == "mispredicted-returns");
     let number = |counts: &Value| place.map_or(0, |place| counts[place].as_u64().unwrap());
