@@ -151,7 +151,7 @@ fn what_is_unproved_stands_above_the_numbers_and_below() {
     let compare = ["compare", &cloud, "--cpu", "skylake", "--perturb", "2", "--only", "file.stat"];
     let compared = scene.run(&[&compare[..], &under].concat());
     let text = compared.succeeded().stdout.clone();
-    assert_eq!(text.matches("boot:threadirqs (unproved: no file").count(), 2, "{text}");
+    assert_eq!(text.matches("boot:threadirqs (unproved: no known file").count(), 2, "{text}");
 }
 
 #[test]

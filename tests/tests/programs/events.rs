@@ -78,8 +78,8 @@ fn mispredicted_returns_of_a_row_are_those_of_the_path() {
         let expected = of_each_sample(&path, "syscall.getppid");
         let options = [&["--returns"], &zen[..], more].concat();
         let result = run(&scene, &[&kernel], &options, &[&program("processes")]).json();
-        // Three children call it without anything between the calls; the others are stepped through,
-        // or wait for one another.
+        // Three children call it without anything between the calls; the others are stepped
+        // through, or wait for one another.
         let processes = result["execution"]["processes"].as_array().unwrap();
         let rows = processes.iter().flat_map(|process| process["rows"].as_array().unwrap());
         let of_children = rows.filter(|row| row["path"] == "getppid").map(numbers);
