@@ -96,7 +96,7 @@ fn a_cell_over_its_limit_fails_for_the_moment_and_is_measured_without_it() {
     let scene = planned("subjects = [\"lab\"]\nperturb = 100\n");
     let late = run(&scene, "results", &["--limit", "1"]);
     assert_eq!((late.code, &*late.stdout), (75, "1 cell: 1 failed\n"), "{}", late.stderr);
-    late.assert_printed(&["lab: not done after 1 s, the limit of a cell", "a longer --limit"]);
+    late.assert_printed(&["lab: the cell exceeded its limit of 1 s", "a longer --limit"]);
     scene.assert_nothing_running_soon();
     assert!(results(&scene.path("results")).is_empty());
     let status = scene.run(&["plan", "status", "plan.json", "--results", "results", "--json"]);
@@ -104,7 +104,7 @@ fn a_cell_over_its_limit_fails_for_the_moment_and_is_measured_without_it() {
     let about: Value = serde_json::from_str(&status.stdout).unwrap();
     assert_eq!(about["failed"][0]["class"], "transient");
     let message = about["failed"][0]["message"].as_str().unwrap();
-    assert!(message.contains("the limit of a cell"), "{message}");
+    assert!(message.contains("exceeded its limit"), "{message}");
     // The failure before is no reason to leave it out, and the limit none to measure otherwise.
     let again = run(&scene, "results", &["--limit", "600"]);
     assert_eq!(again.succeeded().stdout, "1 cell: 1 measured\n");
