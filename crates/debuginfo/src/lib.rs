@@ -117,8 +117,8 @@ impl DebugInfo {
         of(&Elf::of_program(bytes)?, Of::Program)
     }
 
-    /// Reads the debug file of a program or library. Whether it is of the same build is the
-    /// caller's business.
+    /// Reads the debug file of a program or library. The caller has to check that both come from
+    /// the same build.
     ///
     /// # Errors
     /// As [`Self::of_program`]; or it can't be read.

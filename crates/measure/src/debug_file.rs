@@ -120,7 +120,8 @@ impl Folders {
     }
 }
 
-/// Whether the file at `path` is of the build with this id, and has the checksum of a link.
+/// Checks that the file at `path` comes from the build with this id, and has the checksum of the
+/// link by which it was found.
 ///
 /// # Errors
 /// Why it is not used.
@@ -139,19 +140,7 @@ fn check(
     let unread = |error: io::Error| format!("it can't be read: {error}");
     let mut file = File::open(path).map_err(unread)?;
     let marks = DebugMarks::of_file(&file).ok_or("it is no ELF file, or damaged")?;
-    let has_other = match link {
-        None => marks.build_id != build_id,
-        // The checksum alone decides if one of the two has none.
-        Some(_) => ![&marks.build_id, build_id].contains(&&[][..]) && marks.build_id != build_id,
-    };
-    if has_other {
-        let has = if marks.build_id.is_empty() {
-            "it has no build id".to_owned()
-        } else {
-            format!("its build id is {}", HEXLOWER.encode(&marks.build_id))
-        };
-        return Err(format!("{has}, and not {}", HEXLOWER.encode(build_id)));
-    }
+    check_build(&marks.build_id, build_id, link.is_some())?;
     let Some(link) = link else { return Ok(()) };
     let has = checksum(&mut file).map_err(unread)?;
     if has != link.crc32 {
@@ -161,6 +150,24 @@ fn check(
         ));
     }
     Ok(())
+}
+
+/// Compares the build id that a file has with the wanted one. If either has none, the checksum of
+/// the link alone decides, where there is one.
+///
+/// # Errors
+/// They differ.
+fn check_build(has: &[u8], wanted: &[u8], is_linked: bool) -> Result<(), String> {
+    let is_decided_by_link = is_linked && (has.is_empty() || wanted.is_empty());
+    if has == wanted || is_decided_by_link {
+        return Ok(());
+    }
+    let has = if has.is_empty() {
+        "it has no build id".to_owned()
+    } else {
+        format!("its build id is {}", HEXLOWER.encode(has))
+    };
+    Err(format!("{has}, and not {}", HEXLOWER.encode(wanted)))
 }
 
 /// The CRC-32 of a whole file.

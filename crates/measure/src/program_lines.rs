@@ -70,7 +70,7 @@ fn why(fault: &DebugInfoFault) -> Option<String> {
             "its debug information, of which {section} is a part, has more than {limit_mib} MiB"
         ),
         DebugInfoFault::NotAKernel(what) => format!("it is {what}"),
-        _ => "its debug information is of no known form".to_owned(),
+        _ => "the format of its debug information is unknown".to_owned(),
     })
 }
 

@@ -127,7 +127,7 @@ fn a_build_id_leads_to_its_debug_file_before_a_link_does() {
     let before = root.find();
     fs::write(&path, [&debug[..], b"more"].concat()).unwrap();
     assert_ne!(root.find(), before);
-    // If it is of another build, the link decides.
+    // The file by build id comes from another build, so the link decides.
     fs::write(&path, elf(&[1, 2], None)).unwrap();
     assert_eq!(root.find().path, Some(root.path("opt/program.debug")));
     fs::remove_file(root.path("opt/program.debug")).unwrap();
