@@ -78,11 +78,12 @@ fn kernel<'a>(image: &Image, names: HashSet<&'a str>, explanations: &[Explain]) 
     Kernel { names, holders: holders.unwrap_or_default() }
 }
 
-/// The causes of the differences of a program's rows; none if their functions were not counted.
+/// The causes of the differences in a program's own work, since other rows depend on the timer;
+/// none if its functions were not counted.
 pub(crate) fn of_rows(comparison: &Comparison) -> Option<Causes> {
     let is_row = |path: &&PathComparison| {
         let of_program = path.work.as_ref().is_some_and(|work| !work.kind.is_total());
-        of_program && !path.functions.is_empty()
+        of_program && path.is_own_work() && !path.functions.is_empty()
     };
     let row = |path| {
         let path: &PathComparison = path;
