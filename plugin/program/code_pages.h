@@ -1,6 +1,7 @@
 /*
- * Pages of the programs' code, by what is in them: the host, which has the programs' files, finds
- * out from that where in a file code is. An address tells it not: each process has others.
+ * Pages of the programs' code. The host, which has the programs' files, finds out by what is in a
+ * page where in a file code is: an address does not tell, since each process has others. Code that
+ * is in no packed file is told by its address and its process: JITs name theirs by these.
  */
 #ifndef PLUGIN_CODE_PAGES_H
 #define PLUGIN_CODE_PAGES_H
@@ -13,8 +14,8 @@
 enum { MOST_PAGES = 1 << 14, PAGE_BITS = 12 };
 
 /* Where an instruction is, and in which function: for place_of() and function_of(). A new page of a
- * program's is written to the stream. */
-uint64_t code_block(const struct qemu_plugin_insn *insn);
+ * program's, of the process with this number, is written to the stream. */
+uint64_t code_block(const struct qemu_plugin_insn *insn, uint32_t process);
 
 /* Where the block is: an address of the kernel's, or the number of a program's page, from 1, and
  * the place in that. A cell's USER_CODE if it is not known. */

@@ -17,7 +17,7 @@ static uint64_t direct_map;	/* where the kernel sees physical address 0; 0 until
 static uint64_t slot_offset;	/* of a slot in its record */
 static struct {
 	bool found;
-	uint64_t leader, name;	/* offsets in the record */
+	uint64_t group, leader, name;	/* offsets in the record */
 } fields;
 
 /* Fields beside each other: offsets from the first, the task's number. One word may stand before
@@ -135,6 +135,7 @@ static unsigned int find_leader(uint64_t child, struct family *family)
 			if (!may_be_there(child, at, parent, family))
 				continue;
 			places++;
+			fields.group = at + GROUP;
 			fields.leader = parent + LEADER;
 		}
 	}
@@ -174,6 +175,13 @@ bool leads_threads(uint64_t slot)
 	const uint8_t *task = task_record(slot - slot_offset);
 
 	return task && word64(task + fields.leader) == slot - slot_offset;
+}
+
+uint32_t process_number(uint64_t slot)
+{
+	const uint8_t *task = fields.found ? task_record(slot - slot_offset) : NULL;
+
+	return task ? word32(task + fields.group) : 0;
 }
 
 void read_task_name(uint64_t slot, char name[LONGEST_TASK_NAME + 1])

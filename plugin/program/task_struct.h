@@ -33,7 +33,10 @@ bool find_fields(uint64_t slot);
 /* Whether the task is its process's first thread. To be asked only after fields were found. */
 bool leads_threads(uint64_t slot);
 
-/* The task's name, with its end. The same holds. */
+/* The number of the task's process, as that has it itself; 0 if fields were not found. */
+uint32_t process_number(uint64_t slot);
+
+/* The task's name, with its end. To be asked only after fields were found. */
 void read_task_name(uint64_t slot, char name[LONGEST_TASK_NAME + 1]);
 
 #endif

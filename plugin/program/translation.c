@@ -31,6 +31,7 @@
 #include "program/region_marks.h"
 #include "program/returns.h"
 #include "program/run.h"
+#include "program/task_struct.h"
 #include "program/window_marks.h"
 
 static void translate_all(struct qemu_plugin_tb *tb);
@@ -239,6 +240,12 @@ static void translate_user(struct qemu_plugin_insn *insn, const struct instructi
 		on_execution(insn, on_refused, NULL);
 }
 
+/* The block that begins with the instruction. */
+static uint64_t block_of(const struct qemu_plugin_insn *insn)
+{
+	return code_block(insn, process_number(current_id));
+}
+
 /* Where control returns to after a call; of programs' code 0 if that is in another page. */
 static uint64_t place_after(const struct qemu_plugin_insn *insn,
 			    const struct instruction *instruction)
@@ -248,7 +255,7 @@ static uint64_t place_after(const struct qemu_plugin_insn *insn,
 
 	if (is_kernel(address))
 		return end;
-	place = place_of(code_block(insn));
+	place = place_of(block_of(insn));
 	return place == USER_CODE || address >> 12 != end >> 12 ? 0 : place + instruction->length;
 }
 
@@ -333,7 +340,7 @@ static void translate_beginning(struct qemu_plugin_tb *tb, uint64_t start)
 	}
 	if (is_in_tree(start))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_tree_block, CB_NO_REGS,
-						     (void *)code_block(first));
+						     (void *)block_of(first));
 	else if (cells.wanted && is_kernel(start))
 		qemu_plugin_register_vcpu_tb_exec_cb(tb, on_kernel_block, CB_NO_REGS,
 						     (void *)start);

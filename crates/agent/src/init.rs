@@ -1,7 +1,7 @@
 //! What `/init` does, as pid 1: sets the guest up, puts it under its condition, announces READY,
 //! and has the plan or the user's program executed.
 
-use pathmeter_wire::{Kind, plan::Plan};
+use pathmeter_wire::{Kind, message::SYMBOLS_ASKED, plan::Plan};
 
 use crate::{
     condition, facts, guest, plan,
@@ -38,7 +38,7 @@ fn run_paths(port: &mut Port) -> Result<(), Trouble> {
     }
     port.send_plain(Kind::Ready, b"");
     port.pause(plan.suite());
-    if !port.asks_symbols() {
+    if !port.asks(SYMBOLS_ASKED) {
         run_plan(&plan)?;
     }
     port.send_plain(Kind::Done, b"");

@@ -43,6 +43,8 @@ mod disk;
 mod facts;
 mod file;
 mod filter;
+#[cfg(feature = "init")]
+mod folder;
 mod guest;
 #[cfg(feature = "init")]
 mod init;
@@ -60,6 +62,8 @@ mod nft;
 mod path;
 mod paths;
 mod pause;
+#[cfg(feature = "init")]
+mod perf_maps;
 mod plan;
 #[cfg(feature = "init")]
 mod pointers;

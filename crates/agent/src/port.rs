@@ -119,6 +119,13 @@ impl Port {
         }
     }
 
+    /// Sends a piece of a perf map.
+    pub(crate) fn send_perf_map(&mut self, map: &program::PerfMap<'_>) {
+        if let Some(frame) = program::perf_map(&mut self.frame, map) {
+            put(self.way, frame);
+        }
+    }
+
     /// Sends what came of a path; false if it did not fit a frame.
     pub(crate) fn send_outcome<'c, C>(&mut self, outcome: message::Outcome<'_, C>) -> bool
     where
@@ -141,9 +148,9 @@ impl Port {
         let _ = self.send_outcome(outcome);
     }
 
-    /// Whether the host wants nothing but the kernel's symbols: it says so when it lets the guest
-    /// go on, so that one boot serves both.
-    pub(crate) fn asks_symbols(&self) -> bool {
+    /// Whether the host asks for this: it says so when it lets the guest go on from READY, so that
+    /// one boot serves all that may be asked for.
+    pub(crate) fn asks(&self, what: u8) -> bool {
         let mut byte = [0];
         match self.way {
             Way::None => {}
@@ -152,7 +159,7 @@ impl Port {
             }
             Way::Instructions => with_privilege(|| byte[0] = receive()),
         }
-        byte[0] == message::SYMBOLS_ASKED
+        byte[0] == what
     }
 
     /// Has the host's QEMU pause the guest; goes on when it is resumed.

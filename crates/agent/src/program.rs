@@ -17,7 +17,7 @@ use pathmeter_wire::{
     Kind,
     condition::{Setting, SettingKind},
     job::Job,
-    program::{MAX_OUTPUT, ProgramEnd, ProgramEnded, ProgramOutput},
+    program::{MAX_OUTPUT, PERF_MAPS_ASKED, ProgramEnd, ProgramEnded, ProgramOutput},
 };
 
 use crate::{
@@ -25,6 +25,7 @@ use crate::{
     bpf, condition,
     disk::Disk,
     guest, pause,
+    perf_maps::PerfMaps,
     pointers::pointers,
     port::Port,
     restraint::Restraint,
@@ -58,11 +59,16 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
     pause::forget_signal();
+    let mut maps = port.asks(PERF_MAPS_ASKED).then(PerfMaps::new);
     let mut told = Told::default();
     for number in 0..job.runs {
         roots.enter()?;
         probes.set().map_err(|(_, why)| why)?;
-        run(port, (&job, roots.folder()), number, &mut launch, &mut told)?;
+        let end = run(port, (&job, roots.folder()), number, &mut launch, &mut told)?;
+        if let Some(maps) = &mut maps {
+            maps.send(port, u64::from(number));
+        }
+        port.send_program_end(end);
         probes.remove();
         roots.leave()?;
     }
@@ -166,7 +172,7 @@ fn run(
     number: u32,
     launch: &mut Launch,
     told: &mut Told,
-) -> Result<(), Trouble> {
+) -> Result<ProgramEnd, Trouble> {
     let run = u64::from(number);
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
@@ -199,8 +205,7 @@ fn run(
         files.send(port, run);
     }
     files.close();
-    port.send_program_end(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) });
-    Ok(())
+    Ok(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) })
 }
 
 /// Takes memory and gives it back, as many pages as follow from the run's number: so that the

@@ -16,7 +16,6 @@ const MOUNTS: [(&[u8], &[u8], &[u8]); 2] = [
 ];
 /// Longest line that is looked at; of the kernel's log no record is longer.
 const MAX_LINE: usize = 8192;
-const O_NONBLOCK: usize = 0o4000;
 /// There is no further record.
 const EAGAIN: i32 = 11;
 /// Older records of the log were overwritten while it was read.
@@ -64,7 +63,7 @@ fn holds(line: &[u8], part: &[u8]) -> bool {
 /// Hands each line of a file to `take`. Reading the kernel's log ends where it would wait.
 #[allow(clippy::large_stack_arrays, reason = "a stack has 8 MiB")]
 fn lines(path: CStr<'_>, mut take: impl FnMut(&[u8])) -> Result<(), i32> {
-    let fd = sys::open(path, flag::O_RDONLY | O_NONBLOCK, 0)?;
+    let fd = sys::open(path, flag::O_RDONLY | flag::O_NONBLOCK, 0)?;
     let mut space = [0; MAX_LINE];
     let mut kept = 0;
     let ended = loop {

@@ -18,6 +18,7 @@ pub mod framework;
 mod guest_files;
 pub mod image;
 pub mod interrupt;
+mod jit_code;
 pub mod lab;
 mod landlock;
 mod makers;

@@ -1,7 +1,7 @@
 //! The functions of a program's own code: pages that the plugin saw are found in the packed files
 //! by what is in them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use pathmeter_trace::{
 use rustc_demangle::try_demangle;
 
 use crate::debug_file::DebugFile;
+use crate::jit_code::JitCode;
 use crate::packed_program::PackedFile;
 use crate::program_lines::FileLines;
 
@@ -62,6 +63,9 @@ impl<'a> PackedCode<'a> {
 pub(crate) struct ProgramCode<'a> {
     pages: Vec<FoundPage>,
     files: &'a [CodeFile<'a>],
+    jit: JitCode,
+    /// Whether code without a name was asked for that is in no file.
+    unnamed: Cell<bool>,
     /// Files of which blocks without a symbol were asked for.
     without_symbols: RefCell<BTreeSet<String>>,
     /// Files of which blocks were asked for.
@@ -113,24 +117,33 @@ fn functions_of(debug_file: &Path) -> Result<Code, String> {
 }
 
 /// A page of the plugin's.
-struct FoundPage {
-    /// Where it was in memory.
-    address: u64,
-    /// Which file has it, and where in the file; `None` if none does.
-    file: Option<(usize, u64)>,
+enum FoundPage {
+    /// Which file has it, and where in the file.
+    Packed(usize, u64),
+    /// Of which process it is, and its address there.
+    Made { process: u64, address: u64 },
+    /// One that no file has any more.
+    Unknown,
 }
 
 impl<'a> ProgramCode<'a> {
-    /// Finds the pages that the plugin saw.
-    pub(crate) fn find(pages: &[CodePage], packed: &'a PackedCode<'a>) -> Self {
-        let page = |page: &CodePage| FoundPage {
-            address: page.address,
-            file: packed.pages.get(&page.hash).copied(),
+    /// Finds the pages that the plugin saw, in a run whose JITs made this code.
+    pub(crate) fn find(pages: &[CodePage], packed: &'a PackedCode<'a>, jit: JitCode) -> Self {
+        let page = |page: &CodePage| match page {
+            CodePage::Made { address, process } => {
+                FoundPage::Made { process: *process, address: *address }
+            }
+            CodePage::Packed(hash) => match packed.pages.get(hash) {
+                Some((file, offset)) => FoundPage::Packed(*file, *offset),
+                None => FoundPage::Unknown,
+            },
         };
         let pages = pages.iter().map(page).collect();
         Self {
             pages,
             files: &packed.files,
+            jit,
+            unnamed: Cell::default(),
             without_symbols: RefCell::default(),
             executed: RefCell::default(),
         }
@@ -138,6 +151,9 @@ impl<'a> ProgramCode<'a> {
 
     /// The function of a block; `None` without a symbol.
     pub(crate) fn function(&self, block: u64) -> Option<BlockFunction> {
+        if let Some((process, address)) = self.made(block) {
+            return self.jit.function(process, address);
+        }
         let (file, address) = self.place(block)?;
         let function = file.code.function_at(address);
         if function.is_none() {
@@ -157,12 +173,11 @@ impl<'a> ProgramCode<'a> {
         if let Some((file, address)) = self.place(block) {
             return (format!("{address:#x}"), Some(file.name.clone()));
         }
-        let page = CodePlace::of(block).and_then(|at| Some((self.pages.get(at.page)?, at.offset)));
-        let name = page.map_or_else(
-            || "[code in no known place]".to_owned(),
-            |(page, offset)| format!("[code at {:#x}]", page.address.wrapping_add(offset)),
-        );
-        (name, None)
+        let Some((_, address)) = self.made(block) else {
+            return ("[code in no known place]".to_owned(), None);
+        };
+        self.unnamed.set(true);
+        (format!("[code at {address:#x}]"), None)
     }
 
     /// The line of the source at this address of the file that a block is in.
@@ -174,7 +189,12 @@ impl<'a> ProgramCode<'a> {
     pub(crate) fn unused_debug(&self) -> Vec<UnusedDebug> {
         let executed = self.executed.borrow();
         let files = executed.iter().filter_map(|file| self.files.get(*file));
-        files.flat_map(CodeFile::unused_debug).collect()
+        files.flat_map(CodeFile::unused_debug).chain(self.jit.unused.iter().cloned()).collect()
+    }
+
+    /// Whether code was asked for so far that no file has and no JIT named.
+    pub(crate) fn has_unnamed(&self) -> bool {
+        self.unnamed.get()
     }
 
     /// Files of which code without a symbol was asked for so far.
@@ -185,10 +205,19 @@ impl<'a> ProgramCode<'a> {
     /// The file that a block is in, and its address there.
     fn place(&self, block: u64) -> Option<(&CodeFile<'a>, u64)> {
         let CodePlace { page, offset } = CodePlace::of(block)?;
-        let (number, begin) = self.pages.get(page)?.file?;
-        let file = self.files.get(number)?;
-        self.executed.borrow_mut().insert(number);
+        let FoundPage::Packed(number, begin) = self.pages.get(page)? else { return None };
+        let file = self.files.get(*number)?;
+        self.executed.borrow_mut().insert(*number);
         Some((file, file.code.address_of(begin + offset)?))
+    }
+
+    /// The process that a block is of, and its address there, if no file has it.
+    fn made(&self, block: u64) -> Option<(u64, u64)> {
+        let CodePlace { page, offset } = CodePlace::of(block)?;
+        match self.pages.get(page)? {
+            FoundPage::Made { process, address } => Some((*process, address.wrapping_add(offset))),
+            _ => None,
+        }
     }
 }
 
@@ -214,6 +243,8 @@ fn plain(symbol: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use pathmeter_vm::PerfMapFile;
+
     use super::*;
 
     fn own() -> Vec<u8> {
@@ -225,30 +256,36 @@ mod tests {
         let offset = pathmeter_pack::file_offset(own, "main").unwrap();
         let begin = usize::try_from(offset).unwrap() / CODE_PAGE_BYTES * CODE_PAGE_BYTES;
         let hash = code_hash(&own[begin..begin + CODE_PAGE_BYTES]);
-        (CodePage { hash, address: 0x7f00_0000_0000 }, offset % CODE_PAGE_BYTES as u64)
+        (CodePage::Packed(hash), offset % CODE_PAGE_BYTES as u64)
     }
 
     #[test]
     fn a_page_of_a_packed_file_has_its_functions() {
         let own = own();
         let (page, offset) = main_page(&own);
-        let unknown = CodePage { hash: 1, address: 0x5000 };
+        let made = CodePage::Made { address: 0x5000, process: 9 };
         let files = [("bin/sh", &b"#!"[..]), ("bin/own", &own)];
         let files = files.map(|(name, data)| PackedFile { name, data, source: None });
         let packed = PackedCode::read(files.into_iter(), [(); 2].map(|()| DebugFile::default()));
-        let line = format!("z {:x} ", page.hash);
+        let CodePage::Packed(hash) = page else { unreachable!() };
+        let line = format!("z {hash:x} ");
         let lines = packed.start_lines();
         let line = lines.lines().find(|it| it.starts_with(&line)).unwrap();
         assert!(line.split(' ').skip(3).any(|place| place == format!("{offset:x}")), "{line}");
-        let code = ProgramCode::find(&[unknown, page], &packed);
+        let map = PerfMapFile { run: 0, process: 9, bytes: b"5020 8 add\n".to_vec(), total: 11 };
+        let jit = JitCode::read([map].iter());
+        let code = ProgramCode::find(&[made, page, CodePage::Packed(1)], &packed, jit);
         let found = code.function(2 << 12 | (offset + 1)).unwrap();
         assert_eq!((&*found.name, found.module.as_deref(), found.offset), ("main", Some("own"), 1));
-        assert_eq!(code.function(1 << 12), None);
+        let made = code.function(1 << 12 | 0x21).unwrap();
+        assert_eq!((&*made.name, made.module.as_deref(), made.offset), ("add", Some("JIT"), 1));
+        assert_eq!((code.function(1 << 12), code.has_unnamed()), (None, false));
         assert_eq!(code.nameless(1 << 12 | 0x10), ("[code at 0x5010]".to_owned(), None));
+        assert!(code.has_unnamed());
         let (name, module) = code.nameless(2 << 12 | offset);
         assert_eq!((module.as_deref(), name.starts_with("0x")), (Some("own"), true));
         // Numbers that no page has, and no place at all.
-        for block in [0, 1, 3 << 12, u64::MAX >> 1] {
+        for block in [0, 1, 3 << 12, 4 << 12, u64::MAX >> 1] {
             assert_eq!(code.function(block), None);
             assert_eq!(code.nameless(block).0, "[code in no known place]");
         }

@@ -105,7 +105,8 @@ pub fn measure(
         let points = kernel.windows.table.as_bytes();
         let (runs, classes) = (packed.runs(), &class_table(returns));
         let places = &places;
-        let asked = Accounting { places, points, classes, runs, functions, lines };
+        let asked =
+            Accounting { places, points, classes, runs, functions, lines, perf_maps: false };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = session.run_program(image, &initramfs, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, also), ran)

@@ -18,6 +18,7 @@ use crate::debug_file::DebugFile;
 use crate::executions::median;
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::jit_code::JitCode;
 use crate::meant::meant;
 use crate::packed_program::PackedProgram;
 use crate::program_code::{PackedCode, ProgramCode};
@@ -29,7 +30,7 @@ use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
 
 /// Changes whenever a change that the key can't see makes old trees wrong.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 
 /// What is to be explained.
 pub struct AskedTree<'a> {
@@ -77,6 +78,7 @@ pub fn row_tree(
             runs: asked.packed.runs(),
             functions: false,
             lines: false,
+            perf_maps: true,
         };
         let read = &|stream| pathmeter_trace::accounts(stream);
         let ran = guests.run_program(image, &initramfs, accounting, read, progress)?;
@@ -232,7 +234,8 @@ fn window(
         .map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let shown = shown(&totals).ok_or_else(|| none(image, wanted, &runs, &totals))?;
-    let code = ProgramCode::find(&pages, packed);
+    let of_run = ran.perf_maps.iter().filter(|map| map.run == shown as u64);
+    let code = ProgramCode::find(&pages, packed, JitCode::read(of_run));
     let named = TreeNames { kernel: names, code: &code, processes: &trees[shown].processes };
     let number = shown as u64 + 1;
     let tree = program_tree(&trees[shown].tree, number, |cell| wanted.has(cell), &named);
@@ -246,6 +249,7 @@ fn window(
         beyond: of_tree.beyond,
         without_symbols: code.without_symbols(),
         unused_debug: code.unused_debug(),
+        unnamed_code: code.has_unnamed(),
     };
     subject(session, image, (wanted.name, program), (tree, &totals))
 }

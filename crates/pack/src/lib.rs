@@ -26,6 +26,7 @@ mod host;
 mod libraries;
 mod limits;
 pub mod modules;
+mod perf_map;
 mod resolve;
 mod script;
 mod tree;
@@ -49,6 +50,7 @@ pub use debug_marks::{DebugLink, DebugMarks};
 pub use error::{Kind, Note, PackError};
 pub use functions::{Function, KNOWN_BYTES, file_offset, functions};
 pub use limits::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_TOTAL_BYTES};
+pub use perf_map::{MOST_PERF_MAP_LINES, PerfMap};
 pub use tree::{MOUNTED, RESERVED};
 
 /// Where the guest has the standard input.

@@ -89,6 +89,7 @@ pub mod flag {
     pub const O_CREAT: usize = 0o100;
     pub const O_EXCL: usize = 0o200;
     pub const O_TRUNC: usize = 0o1000;
+    pub const O_NONBLOCK: usize = 0o4000;
     pub const PROT_READ: usize = 1;
     pub const PROT_READ_WRITE: usize = 3;
     pub const PROT_ALL: usize = 7;

@@ -226,6 +226,7 @@ fn of_program(name: &str, rows: &[Row]) -> SubjectWindow {
         deeper: 493,
         beyond: 0,
         without_symbols: vec!["libc.so.6".into()],
+        unnamed_code: true,
         unused_debug: vec![
             UnusedDebug {
                 file: "libc.so.6".into(),

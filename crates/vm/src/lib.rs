@@ -57,5 +57,5 @@ pub use run::record::{Recorded, cached_symbols, record, symbols};
 pub use run::recording_limits::RecordingLimits;
 pub use run::request::{Kernel, Request};
 pub use run::user_program::{
-    Accounting, MAX_KEPT, RanProgram, Unlike, Written, run_program, witness_program,
+    Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program, witness_program,
 };

@@ -65,12 +65,14 @@ pub enum Kind {
     Unmet = 11,
     /// What a file shows of the condition's settings; before Ready.
     Shown = 12,
+    /// Bytes of a file in which a JIT of the user's program named its code.
+    PerfMap = 13,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 12] = [
+        const KINDS: [Kind; 13] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -83,6 +85,7 @@ impl Kind {
             Kind::Fact,
             Kind::Unmet,
             Kind::Shown,
+            Kind::PerfMap,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

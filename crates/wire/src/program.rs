@@ -4,6 +4,15 @@ use crate::{HEADER, Kind, PayloadError, RawFrame, Reader, Writer, message::MAX_R
 
 /// Most bytes of output that one [`Kind::ProgramOutput`] frame carries.
 pub const MAX_OUTPUT: usize = 16 << 10;
+/// Most bytes of a perf map that one [`Kind::PerfMap`] frame carries.
+pub const MAX_PERF_MAP: usize = 16 << 10;
+/// Most perf maps of all runs together.
+pub const MAX_PERF_MAPS: u64 = 1024;
+/// Most bytes of all perf maps of all runs: what seven runs of a large application write.
+pub const MAX_PERF_MAP_BYTES: u64 = 48 << 20;
+/// What the agent's port reads, once the guest goes on from READY, if the perf maps of each run are
+/// asked for; as [`crate::message::SYMBOLS_ASKED`].
+pub const PERF_MAPS_ASKED: u8 = 0x6d;
 
 /// How a run of the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +47,20 @@ pub struct ProgramOutput<'a> {
     /// Bytes that it wrote there in all.
     pub total: u64,
     /// The piece; pieces follow each other.
+    pub bytes: &'a [u8],
+}
+
+/// A piece of a perf map, `/tmp/perf-PROCESS.map`, in which a JIT named its code (Linux
+/// `tools/perf/Documentation/jit-interface.txt`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PerfMap<'a> {
+    /// The perturbed run, from 0.
+    pub run: u64,
+    /// The number of the process, as it has it itself.
+    pub process: u64,
+    /// Bytes of the file.
+    pub total: u64,
+    /// The piece; pieces of a file follow each other. Empty if there was no room for the file.
     pub bytes: &'a [u8],
 }
 
@@ -112,6 +135,28 @@ pub fn read_output<'a>(frame: &RawFrame<'a>) -> Result<ProgramOutput<'a>, Payloa
     Ok(ProgramOutput { run, is_error, total, bytes })
 }
 
+/// A [`Kind::PerfMap`] frame; at most [`MAX_PERF_MAP`] bytes.
+pub fn perf_map<'a>(buffer: &'a mut [u8], map: &PerfMap<'_>) -> Option<&'a [u8]> {
+    let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
+    writer.integer(map.run);
+    writer.integer(map.process);
+    writer.integer(map.total);
+    writer.text(map.bytes);
+    let length = writer.finish()?;
+    seal(buffer, Kind::PerfMap, length)
+}
+
+/// Decodes a [`Kind::PerfMap`] frame.
+pub fn read_perf_map<'a>(frame: &RawFrame<'a>) -> Result<PerfMap<'a>, PayloadError> {
+    let mut reader = Reader::new(frame.payload);
+    let run = reader.integer(MAX_RUNS - 1)?;
+    let process = reader.integer(u64::from(u32::MAX))?;
+    let total = reader.integer(u64::MAX)?;
+    let bytes = reader.bytes()?;
+    reader.end()?;
+    Ok(PerfMap { run, process, total, bytes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +175,9 @@ mod tests {
         let sent = ProgramOutput { run: 0, is_error: true, total: 9, bytes: &[0xff, 0, 7] };
         let frame = next_frame(output(&mut buffer, &sent).unwrap()).unwrap().unwrap();
         assert_eq!(read_output(&frame), Ok(sent));
+        let sent = PerfMap { run: 2, process: 1 << 22, total: 70_000, bytes: b"7f00 10 add" };
+        let frame = next_frame(perf_map(&mut buffer, &sent).unwrap()).unwrap().unwrap();
+        assert_eq!(read_perf_map(&frame), Ok(sent));
     }
 
     #[test]

@@ -45,6 +45,7 @@ fn read(frame: &RawFrame<'_>) {
         Kind::Fact => drop(read_fact(frame)),
         Kind::Unmet => drop(read_unmet(frame)),
         Kind::Shown => drop(read_shown(frame)),
+        Kind::PerfMap => drop(program::read_perf_map(frame)),
     }
 }
 

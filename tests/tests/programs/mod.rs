@@ -9,6 +9,7 @@ mod events;
 mod gates;
 mod hostile;
 mod input;
+mod jit;
 mod kernels;
 mod processes;
 mod regions;
@@ -53,6 +54,7 @@ fn build() -> PathBuf {
         "family",
         "faults",
         "hostile",
+        "jit",
         "patched",
         "processes",
         "regions",

@@ -20,6 +20,7 @@ fn row(executions: [u64; 2], base: &str, new: &str) -> Explain {
             beyond: 0,
             without_symbols: vec![],
             unused_debug: vec![],
+            unnamed_code: false,
         });
         // Names with their file are those of the program's functions.
         for function in &mut side.window.functions {

@@ -91,6 +91,10 @@ fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
     }
 }
 
+const UNNAMED_CODE: &str = "some code is in no packed file, and is named by its address: it is the \
+     vDSO's, or a JIT's that wrote no names to /tmp/perf-PID.map (`node --perf-basic-prof`, \
+     `java -XX:+DumpPerfMapAtExit`, `python3 -X perf`)";
+
 /// What the tree of a program does not have.
 fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {
     let deeper = (program.deeper > 0).then(|| {
@@ -112,8 +116,9 @@ fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {
             clean(&program.without_symbols.join(", "))
         )
     });
+    let unnamed = program.unnamed_code.then(|| UNNAMED_CODE.to_owned());
     let unused = program.unused_debug.iter().map(unused_debug);
-    [deeper, beyond, nameless].into_iter().flatten().chain(unused)
+    [deeper, beyond, nameless, unnamed].into_iter().flatten().chain(unused)
 }
 
 /// `a.out: its debug file a.debug is not used: its build id is 1234, and not 5678`.

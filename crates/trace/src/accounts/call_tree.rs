@@ -86,11 +86,16 @@ pub struct TreeCell {
 
 /// A page of a program's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CodePage {
-    /// [`code_hash`] of what is in it.
-    pub hash: u64,
-    /// Where it was in memory, the first time.
-    pub address: u64,
+pub enum CodePage {
+    /// One that a packed file has: [`code_hash`] of what is in it.
+    Packed(u64),
+    /// One that none has.
+    Made {
+        /// Where it is in the memory of the process.
+        address: u64,
+        /// The number of the process, as that has it itself; 0 if it is not known.
+        process: u64,
+    },
 }
 
 /// Where code of a program is.
@@ -129,7 +134,10 @@ pub fn code_hash(page: &[u8]) -> u64 {
 
 impl<R: Read> Reader<R> {
     pub(super) fn code_page(&mut self) -> Result<(), &'static str> {
-        let page = CodePage { hash: self.number()?, address: self.number()? };
+        let page = match (self.number()?, self.number()?, self.number()?) {
+            (0, address, process) => CodePage::Made { address, process },
+            (hash, ..) => CodePage::Packed(hash),
+        };
         if self.pages.len() == MAX_PAGES {
             return Err("it has too many pages of code");
         }

@@ -95,6 +95,10 @@ pub struct ProgramTree {
     /// Debug files and debug information of files that were executed which could not be used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unused_debug: Vec<UnusedDebug>,
+    /// Whether code was executed that is in no packed file and that no JIT named: the vDSO's, or a
+    /// JIT's. It is named by its addresses.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unnamed_code: bool,
 }
 
 /// Debug information that gives no names and no lines.

@@ -8,12 +8,14 @@ use std::thread::Builder;
 
 use pathmeter_wire::{
     Kind, RawFrame,
-    program::{self, ProgramEnd, ProgramOutput},
+    program::{
+        self, MAX_PERF_MAP_BYTES, MAX_PERF_MAPS, PERF_MAPS_ASKED, ProgramEnd, ProgramOutput,
+    },
 };
 
 use crate::{
     Bochs, Firmware, Initramfs, Landmarks, Progress, Proof, Request, Stop, VmError,
-    arch::BochsGuest,
+    arch::{BochsGuest, READBACK},
     error::{GuestCause, Step},
     machine::fd,
     qemu::channels::QemuGuest,
@@ -42,6 +44,8 @@ pub struct Accounting<'a> {
     pub functions: bool,
     /// Whether it counts the lines of data that the kernel touches as well.
     pub lines: bool,
+    /// Whether the agent sends what the program's JITs tell of their code.
+    pub perf_maps: bool,
 }
 
 /// What came of a program.
@@ -59,6 +63,8 @@ pub struct RanProgram<C> {
     pub outputs: [Written; 2],
     /// The same of the first run that ended in another way, if there is one.
     pub unlike: Option<Unlike>,
+    /// The perf maps of all runs, if they were asked for.
+    pub perf_maps: Vec<PerfMapFile>,
     /// What was made of the plugin's stream.
     pub counts: C,
 }
@@ -76,6 +82,19 @@ pub struct Unlike {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The beginning; at most [`MAX_KEPT`] bytes.
+    pub bytes: Vec<u8>,
+    /// Bytes in all.
+    pub total: u64,
+}
+
+/// The file in which a JIT of a process named its code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerfMapFile {
+    /// The run, from 0.
+    pub run: u64,
+    /// The number of the process.
+    pub process: u64,
+    /// What it holds; less than `total` if it could not be read, or there was no room.
     pub bytes: Vec<u8>,
     /// Bytes in all.
     pub total: u64,
@@ -107,7 +126,11 @@ pub fn run_program<C: Send>(
         (fd::POINTS, OwnedFd::from(points)),
         (fd::CLASSES, OwnedFd::from(classes)),
     ];
-    let arguments = vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib, asked)];
+    let mut arguments =
+        vec!["-plugin".to_owned(), plugin_argument(request.settings.memory_mib, asked)];
+    if asked.perf_maps {
+        arguments.extend(["-global".to_owned(), format!("{READBACK}={PERF_MAPS_ASKED}")]);
+    }
     let extra = Extra { files, arguments, ..Extra::default() };
     std::thread::scope(|scope| {
         let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
@@ -117,8 +140,8 @@ pub fn run_program<C: Send>(
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
         let Description { release, firmware, proofs, .. } = about;
-        let Heard { runs, outputs, unlike, .. } = heard;
-        Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, counts })
+        let Heard { runs, outputs, unlike, perf_maps, .. } = heard;
+        Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts })
     })
 }
 
@@ -173,9 +196,10 @@ pub fn witness_program(
         boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, extra)?;
     let mut stops = Vec::new();
     let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
-    let Heard { runs, outputs, unlike, .. } = all_runs(request, &mut guest, runs, ended)?;
+    let Heard { runs, outputs, unlike, perf_maps, .. } =
+        all_runs(request, &mut guest, runs, ended)?;
     let Description { release, firmware, proofs, .. } = about;
-    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, counts: stops })
+    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: stops })
 }
 
 /// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.
@@ -216,6 +240,9 @@ struct Heard {
     begun: bool,
     outputs: [Written; 2],
     unlike: Option<Unlike>,
+    perf_maps: Vec<PerfMapFile>,
+    /// Bytes of all of them.
+    perf_map_bytes: u64,
 }
 
 /// What one frame means.
@@ -242,6 +269,7 @@ impl Heard {
                 _ => wrong("a run that was not asked for"),
             }),
             Kind::ProgramOutput => program::read_output(frame).map(|output| self.keep(&output)),
+            Kind::PerfMap => program::read_perf_map(frame).map(|map| self.keep_perf_map(&map)),
             Kind::ProgramEnd => program::read_end(frame).map(|end| {
                 if end.run != next || !take(&mut self.begun) {
                     return wrong("the end of a run that was not begun");
@@ -275,6 +303,30 @@ impl Heard {
         }
         written.bytes.extend_from_slice(output.bytes);
         written.total = output.total;
+        Event::More
+    }
+
+    /// Pieces of one file follow each other.
+    fn keep_perf_map(&mut self, map: &program::PerfMap<'_>) -> Event {
+        let more = || Event::Wrong("more perf maps than there is room for".to_owned());
+        let key = (self.runs.len() as u64, map.process, map.total);
+        self.perf_map_bytes += map.bytes.len() as u64;
+        if map.run != key.0 || !self.begun || self.perf_map_bytes > MAX_PERF_MAP_BYTES {
+            return more();
+        }
+        let kept = self.perf_maps.len() as u64;
+        match self.perf_maps.last_mut() {
+            Some(last) if (last.run, last.process, last.total) == key => {
+                last.bytes.extend_from_slice(map.bytes);
+            }
+            _ if kept == MAX_PERF_MAPS => return more(),
+            _ => self.perf_maps.push(PerfMapFile {
+                run: map.run,
+                process: map.process,
+                bytes: map.bytes.to_vec(),
+                total: map.total,
+            }),
+        }
         Event::More
     }
 }
@@ -396,6 +448,43 @@ mod tests {
         assert_eq!(heard.outputs[1].bytes.len(), MAX_KEPT);
         frames.push(output(0, true, b"x"));
         refused(&frames, more);
+    }
+
+    #[test]
+    fn perf_maps_are_those_of_the_run_and_have_bounds() {
+        let map = |run, process, total, bytes: &[u8]| {
+            frame(|buffer| {
+                program::perf_map(buffer, &program::PerfMap { run, process, total, bytes })
+            })
+        };
+        let (told, _) = heard(&[
+            begin(0),
+            map(0, 7, 6, b"abc"),
+            map(0, 7, 6, b"def"),
+            map(0, 8, u64::MAX, b""),
+            end(0),
+            begin(1),
+            map(1, 7, 6, b"ghi"),
+        ]);
+        let kept = |map: &PerfMapFile| (map.run, map.process, map.bytes.clone(), map.total);
+        let kept: Vec<_> = told.perf_maps.iter().map(kept).collect();
+        let expected = [
+            (0, 7, b"abcdef".to_vec(), 6),
+            (0, 8, Vec::new(), u64::MAX),
+            (1, 7, b"ghi".to_vec(), 6),
+        ];
+        assert_eq!(kept, expected);
+        let more = "more perf maps than there is room for";
+        refused(&[map(0, 7, 3, b"abc")], more);
+        refused(&[begin(0), map(1, 7, 3, b"abc")], more);
+        refused(&[begin(0), end(0), map(0, 7, 3, b"abc")], more);
+        let many = (0..=MAX_PERF_MAPS).map(|process| map(0, process, 0, b""));
+        refused(&[begin(0)].into_iter().chain(many).collect::<Vec<_>>(), more);
+        let piece = map(0, 7, MAX_PERF_MAP_BYTES, &[b'x'; program::MAX_PERF_MAP]);
+        let pieces = MAX_PERF_MAP_BYTES / program::MAX_PERF_MAP as u64;
+        let mut full = vec![begin(0)];
+        full.extend((0..=pieces).map(|_| piece.clone()));
+        refused(&full, more);
     }
 
     #[test]

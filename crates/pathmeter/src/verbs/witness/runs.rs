@@ -48,8 +48,15 @@ impl WitnessProgram {
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
             let (places, classes) = (&kernel.places.table(&[], &[]), &class_table(false));
-            let asked =
-                Accounting { places, points: &[], classes, runs, functions: false, lines: false };
+            let asked = Accounting {
+                places,
+                points: &[],
+                classes,
+                runs,
+                functions: false,
+                lines: false,
+                perf_maps: false,
+            };
             let read = &|stream| pathmeter_trace::accounts(stream);
             let ran = guests.run_program(image, &initramfs, asked, read, progress)?;
             Ok::<_, Failure>((kernel, ran))

@@ -10,14 +10,14 @@ fn tree() -> Stream {
 
 #[test]
 fn a_tree_and_the_pages_of_code_are_read_back() {
-    let stream = Stream::new().record(18, &[u64::MAX, 4096]);
+    let stream = Stream::new().record(18, &[u64::MAX, 0, 0]).record(18, &[0, 4096, 7]);
     let stream = stream.record(19, &[2, 0, 0]).record(20, &[0, 0, 7, 9]).record(20, &[0, 1, 0, 0]);
     // An entry for a page fault in the root, and 10 steps of which 4 were surplus.
     let stream = stream.record(20, &[1, 3 + 3, 16, 1 << 63]);
     let read = stream.record(21, &[3, 4, 1 << 63, 1, 10, 4, 3]).rows(0, &[]).rows(0, &[]).read();
     assert_eq!(
         (read.fault, &read.pages[..]),
-        (None, &[CodePage { hash: u64::MAX, address: 4096 }][..])
+        (None, &[CodePage::Packed(u64::MAX), CodePage::Made { address: 4096, process: 7 }][..])
     );
     let [first, second]: [Account; 2] =
         read.runs.into_iter().map(Result::unwrap).collect::<Vec<_>>().try_into().unwrap();
@@ -89,7 +89,7 @@ fn what_the_plugin_has_room_for_is_read_and_no_more() {
         MAX_NODES
     );
     assert_eq!(many(20, &[0, 0, 0, 0], MAX_NODES + 1).fault(0), "a run has too many nodes");
-    assert_eq!(many(18, &[1, 1], MAX_PAGES + 1).fault(0), "it has too many pages of code");
+    assert_eq!(many(18, &[1, 0, 0], MAX_PAGES + 1).fault(0), "it has too many pages of code");
 }
 
 #[test]
