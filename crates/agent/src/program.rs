@@ -56,21 +56,22 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     }
     let mut launch = Launch::new(&job)?;
     let roots = Roots::new(job.archive, disk)?;
+    let mut maps = PerfMaps::new();
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
     pause::forget_signal();
-    let mut maps = port.asks(PERF_MAPS_ASKED).then(PerfMaps::new);
+    let sends_maps = port.asks(PERF_MAPS_ASKED);
     let mut told = Told::default();
     for number in 0..job.runs {
         roots.enter()?;
         probes.set().map_err(|(_, why)| why)?;
-        let end = run(port, (&job, roots.folder()), number, &mut launch, &mut told)?;
-        if let Some(maps) = &mut maps {
-            maps.send(port, u64::from(number));
-        }
-        port.send_program_end(end);
+        run(port, (&job, roots.folder()), number, &mut launch, &mut told)?;
+        maps.keep(u64::from(number));
         probes.remove();
         roots.leave()?;
+    }
+    if sends_maps {
+        maps.send(port);
     }
     port.send_plain(Kind::Done, b"");
     Ok(())
@@ -172,7 +173,7 @@ fn run(
     number: u32,
     launch: &mut Launch,
     told: &mut Told,
-) -> Result<ProgramEnd, Trouble> {
+) -> Result<(), Trouble> {
     let run = u64::from(number);
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
@@ -205,7 +206,8 @@ fn run(
         files.send(port, run);
     }
     files.close();
-    Ok(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) })
+    port.send_program_end(ProgramEnd { run, how, clock: clock.wrapping_sub(launch.clock) });
+    Ok(())
 }
 
 /// Takes memory and gives it back, as many pages as follow from the run's number: so that the

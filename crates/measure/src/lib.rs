@@ -54,6 +54,7 @@ pub mod session;
 pub mod slope;
 pub mod sources;
 pub mod subject;
+mod symbol;
 pub mod threads;
 pub mod under;
 mod waits;

@@ -10,12 +10,12 @@ use pathmeter_pack::Code;
 use pathmeter_trace::{
     BlockFunction, CODE_PAGE_BYTES, CodePage, CodePlace, SourceLine, UnusedDebug, code_hash,
 };
-use rustc_demangle::try_demangle;
 
 use crate::debug_file::DebugFile;
 use crate::jit_code::JitCode;
 use crate::packed_program::PackedFile;
 use crate::program_lines::FileLines;
+use crate::symbol::source_name;
 
 /// The code of all packed files.
 pub(crate) struct PackedCode<'a> {
@@ -161,7 +161,7 @@ impl<'a> ProgramCode<'a> {
         }
         let function = function?;
         Some(BlockFunction {
-            name: plain(&function.name),
+            name: source_name(&function.name),
             module: Some(file.name.clone()),
             offset: address - function.address,
             address,
@@ -236,11 +236,6 @@ fn pages(code: &Code, data: &[u8]) -> BTreeMap<u64, u64> {
     numbers.filter_map(page).collect()
 }
 
-/// A symbol as the source has it: Rust's without the hash.
-fn plain(symbol: &str) -> String {
-    try_demangle(symbol).map_or_else(|_| symbol.to_owned(), |name| format!("{name:#}"))
-}
-
 #[cfg(test)]
 mod tests {
     use pathmeter_vm::PerfMapFile;
@@ -291,11 +286,5 @@ mod tests {
         }
         assert_eq!(code.without_symbols(), [""; 0]);
         assert_eq!(code.unused_debug(), []);
-    }
-
-    #[test]
-    fn names_of_rust_are_those_of_the_source() {
-        assert_eq!(plain("_ZN4core3fmt5write17h0123456789abcdefE"), "core::fmt::write");
-        assert_eq!(plain("memcpy"), "memcpy");
     }
 }

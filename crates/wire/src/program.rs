@@ -7,10 +7,10 @@ pub const MAX_OUTPUT: usize = 16 << 10;
 /// Most bytes of a perf map that one [`Kind::PerfMap`] frame carries.
 pub const MAX_PERF_MAP: usize = 16 << 10;
 /// Most perf maps of all runs together.
-pub const MAX_PERF_MAPS: u64 = 1024;
+pub const MAX_PERF_MAPS: usize = 256;
 /// Most bytes of all perf maps of all runs: what seven runs of a large application write.
-pub const MAX_PERF_MAP_BYTES: u64 = 48 << 20;
-/// What the agent's port reads, once the guest goes on from READY, if the perf maps of each run are
+pub const MAX_PERF_MAP_BYTES: usize = 32 << 20;
+/// What the agent's port reads, once the guest goes on from READY, if the perf maps of all runs are
 /// asked for; as [`crate::message::SYMBOLS_ASKED`].
 pub const PERF_MAPS_ASKED: u8 = 0x6d;
 
@@ -60,7 +60,7 @@ pub struct PerfMap<'a> {
     pub process: u64,
     /// Bytes of the file.
     pub total: u64,
-    /// The piece; pieces of a file follow each other. Empty if there was no room for the file.
+    /// The piece; pieces of a file follow each other.
     pub bytes: &'a [u8],
 }
 

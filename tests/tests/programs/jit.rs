@@ -50,6 +50,13 @@ fn code_that_a_program_makes_has_the_names_that_each_process_gives_it() {
     assert_eq!(jit_functions(&base), expected);
     assert_eq!(base["program"]["unused_debug"], Value::Null);
     assert_eq!(base["program"]["unnamed_code"], Value::Null);
+    // Nothing of a run depends on whether its maps are read.
+    let (kernel, jit) = (built("base"), program("jit"));
+    let run = scene.run(&["run", &kernel, "--perturb", "2", "--json", "--", &jit, "named"]).json();
+    let mut rows = run["paths"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["path"] == "user code").unwrap();
+    let shown = usize::try_from(base["program"]["run"].as_u64().unwrap()).unwrap();
+    assert_eq!(row["samples"][shown - 2], base["window"]["total"]);
     let table = explain(&scene, "named", &["--depth", "12"]).stdout;
     let delta = table.lines().find(|line| line.contains("delta [JIT]"));
     assert!(delta.is_some_and(|line| line.contains(" 4,008 ")), "{table}");

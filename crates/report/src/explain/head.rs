@@ -92,8 +92,7 @@ fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
 }
 
 const UNNAMED_CODE: &str = "some code is in no packed file, and is named by its address: it is the \
-     vDSO's, or a JIT's that wrote no names to /tmp/perf-PID.map (`node --perf-basic-prof`, \
-     `java -XX:+DumpPerfMapAtExit`, `python3 -X perf`)";
+     vDSO's, or a JIT's that wrote no names to /tmp/perf-PID.map, as node --perf-basic-prof does";
 
 /// What the tree of a program does not have.
 fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {

@@ -242,7 +242,7 @@ struct Heard {
     unlike: Option<Unlike>,
     perf_maps: Vec<PerfMapFile>,
     /// Bytes of all of them.
-    perf_map_bytes: u64,
+    perf_map_bytes: usize,
 }
 
 /// What one frame means.
@@ -309,12 +309,13 @@ impl Heard {
     /// Pieces of one file follow each other.
     fn keep_perf_map(&mut self, map: &program::PerfMap<'_>) -> Event {
         let more = || Event::Wrong("more perf maps than there is room for".to_owned());
-        let key = (self.runs.len() as u64, map.process, map.total);
-        self.perf_map_bytes += map.bytes.len() as u64;
-        if map.run != key.0 || !self.begun || self.perf_map_bytes > MAX_PERF_MAP_BYTES {
+        let key = (map.run, map.process, map.total);
+        let was_run = map.run < self.runs.len() as u64 && !self.begun;
+        self.perf_map_bytes += map.bytes.len();
+        if !was_run || self.perf_map_bytes > MAX_PERF_MAP_BYTES {
             return more();
         }
-        let kept = self.perf_maps.len() as u64;
+        let kept = self.perf_maps.len();
         match self.perf_maps.last_mut() {
             Some(last) if (last.run, last.process, last.total) == key => {
                 last.bytes.extend_from_slice(map.bytes);
@@ -459,11 +460,13 @@ mod tests {
         };
         let (told, _) = heard(&[
             begin(0),
+            end(0),
+            begin(1),
+            end(1),
+            map(0, 7, 6, b""),
             map(0, 7, 6, b"abc"),
             map(0, 7, 6, b"def"),
             map(0, 8, u64::MAX, b""),
-            end(0),
-            begin(1),
             map(1, 7, 6, b"ghi"),
         ]);
         let kept = |map: &PerfMapFile| (map.run, map.process, map.bytes.clone(), map.total);
@@ -476,13 +479,13 @@ mod tests {
         assert_eq!(kept, expected);
         let more = "more perf maps than there is room for";
         refused(&[map(0, 7, 3, b"abc")], more);
-        refused(&[begin(0), map(1, 7, 3, b"abc")], more);
-        refused(&[begin(0), end(0), map(0, 7, 3, b"abc")], more);
-        let many = (0..=MAX_PERF_MAPS).map(|process| map(0, process, 0, b""));
-        refused(&[begin(0)].into_iter().chain(many).collect::<Vec<_>>(), more);
-        let piece = map(0, 7, MAX_PERF_MAP_BYTES, &[b'x'; program::MAX_PERF_MAP]);
-        let pieces = MAX_PERF_MAP_BYTES / program::MAX_PERF_MAP as u64;
-        let mut full = vec![begin(0)];
+        refused(&[begin(0), map(0, 7, 3, b"abc")], more);
+        refused(&[begin(0), end(0), map(1, 7, 3, b"abc")], more);
+        let many = (0..=MAX_PERF_MAPS).map(|process| map(0, process as u64, 0, b""));
+        refused(&[begin(0), end(0)].into_iter().chain(many).collect::<Vec<_>>(), more);
+        let piece = map(0, 7, MAX_PERF_MAP_BYTES as u64, &[b'x'; program::MAX_PERF_MAP]);
+        let pieces = MAX_PERF_MAP_BYTES / program::MAX_PERF_MAP;
+        let mut full = vec![begin(0), end(0)];
         full.extend((0..=pieces).map(|_| piece.clone()));
         refused(&full, more);
     }

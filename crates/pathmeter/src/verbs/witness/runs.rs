@@ -192,6 +192,7 @@ mod tests {
             runs: vec![end(150, ProgramEnded::Exit(0))],
             outputs: Default::default(),
             unlike: None,
+            perf_maps: Vec::new(),
             counts: Accounts { runs: vec![run], ..Accounts::default() },
         }
     }
