@@ -57,7 +57,7 @@ fn an_entry_that_moved_is_told_and_is_no_verdict() {
     assert_eq!(path(&comparison, "syscall.getppid")["moved"]["functions"], 1);
     assert_eq!(path(&comparison, "flags.popf")["moved"]["functions"], 0);
     let table = scene.run(&["compare", &built("base"), &built("moved-entry"), "--all"]).stdout;
-    assert!(table.contains("functions moved within their lines"), "{table}");
+    assert!(table.contains("functions moved within their lines of cache"), "{table}");
 }
 
 #[test]

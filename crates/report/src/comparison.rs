@@ -250,11 +250,12 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         return String::new();
     }
     let Summary { same, identical, .. } = comparison.summary;
-    let identical = format!("{identical} of {same} same paths are identical in all but placement");
+    let identical =
+        format!("{identical} of {same} paths with verdict same are identical in all but placement");
     let line = match moved {
         _ if same == 0 => return String::new(),
         0 => identical,
-        moved => format!("{identical}; functions moved within their lines in {moved}"),
+        moved => format!("{identical}; in {moved}, functions moved within their lines of cache"),
     };
     style.quiet(&line)
 }

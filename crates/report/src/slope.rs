@@ -68,8 +68,8 @@ fn of_straight(rows: &[&SlopeRow], unit: &str) -> Option<String> {
     let most = rows.iter().max_by_key(|row| per_unit(row).unsigned_abs())?;
     let verb = if rows.len() == 1 { "costs" } else { "cost" };
     Some(format!(
-        "{} {verb} a constant and as much for each {unit}, to the instruction; most {}: {} and {} \
-         per {unit}.",
+        "{} {verb} a constant plus the same number of instructions for each {unit}, exactly; the \
+         largest: {}, {} and {} per {unit}.",
         rows.len(),
         most.row,
         signed(most.constant.unwrap_or(0)),
@@ -186,7 +186,7 @@ mod tests {
         let straight = row("file.open", Some(500), &[(1, 8, 427, Some(61))]);
         let bent = row("fork", Some(4), &[(1, 2, 3, Some(3)), (2, 4, 5, None)]);
         let told = of_straight(&[&straight], "layer").unwrap();
-        assert!(told.ends_with("most file.open: +500 and +61 per layer."), "{told}");
+        assert!(told.ends_with("the largest: file.open, +500 and +61 per layer."), "{told}");
         assert_eq!(of_bent(&[&bent]).unwrap(), "1 does not: fork bends at 2.");
         assert_eq!(remark(&bent), "from 2 +5 in 2; several values");
         assert_eq!((of_straight(&[], "layer"), of_bent(&[])), (None, None));

@@ -13,7 +13,7 @@ const OFF: &[&str] = &["^Vulnerable$", "^Vulnerable, no microcode$"];
 const ON: &[&str] = &["^Mitigation"];
 const BUFFERS: &[&str] = &["Clear CPU buffers"];
 const SHARED_VERW: &str = "one instruction, verw, serves mds=, tsx_async_abort=, mmio_stale_data= \
-    and reg_file_data_sampling=: it is off if all of them are that the CPU needs";
+    and reg_file_data_sampling=: turn off each of them that the CPU needs";
 const OTHER_VALUE: &str = "the kernel has no such choice on this CPU: name another value, or \
     another --cpu";
 
