@@ -66,7 +66,7 @@ fn function(line: &[u8]) -> Option<CodeFunction> {
     is_code.then_some(CodeFunction { address, size, name })
 }
 
-/// Digits in hexadecimal; OpenJDK writes `0x` before them.
+/// Digits in hexadecimal; Java writes `0x` before them.
 fn number(digits: &[u8]) -> Option<u64> {
     let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit);

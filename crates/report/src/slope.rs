@@ -49,8 +49,8 @@ fn section(
     format!("{sentence}\n{}{unmeasured}", table(result, rows, (what, shown), style))
 }
 
-/// `31 of 49 paths differ. 29 cost a constant and as much for each layer, to the instruction; most
-/// file.stat: +80 and +23 per layer. 2 do not: fork-exit bends at 4.`
+/// `31 of 49 paths differ. 29 cost a constant plus the same number of instructions for each layer,
+/// exactly; the largest: file.stat, +80 and +23 per layer. 2 do not: fork-exit bends at 4.`
 pub(crate) fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> String {
     let (straight, bent): (Vec<_>, Vec<_>) = rows.rows.iter().partition(|row| row.is_straight());
     let all = plural(rows.compared, what);
