@@ -10,7 +10,7 @@ use rustix::process::Signal;
 const MOMENTS_MS: [u64; 4] = [50, 300, 1000, 2500];
 
 /// Runs a comparison that takes minutes.
-fn start(scene: &Scene, kernels: [String; 2]) -> Running {
+fn start(scene: &Scene, kernels: &[String; 2]) -> Running {
     scene.start(&["compare", &kernels[0], &kernels[1], "--perturb", "512"])
 }
 
@@ -21,7 +21,7 @@ fn small() -> [String; 2] {
 
 fn interrupted_after(milliseconds: u64, signal: Signal) {
     let scene = Scene::cold();
-    let running = start(&scene, ["cloud", "rt"].map(debian));
+    let running = start(&scene, &["cloud", "rt"].map(debian));
     sleep(Duration::from_millis(milliseconds));
     running.signal(signal);
     assert_interrupted(&scene, running);
@@ -107,7 +107,7 @@ fn killed_while_qemu_is_asked_it_takes_that_along() {
 fn in_each_phase_ctrl_c_says_so_in_one_line() {
     for phase in ["reading the image", "booting", "running the paths"] {
         let scene = Scene::cold();
-        let mut running = start(&scene, small());
+        let mut running = start(&scene, &small());
         running.until_printed(phase);
         running.signal(Signal::INT);
         assert_interrupted(&scene, running);
@@ -161,7 +161,7 @@ fn stopped_and_continued_it_goes_on() {
 #[test]
 fn killed_it_takes_its_guests_along_and_the_next_run_works() {
     let scene = Scene::cold();
-    let mut running = start(&scene, small());
+    let mut running = start(&scene, &small());
     running.until("two guests run", || scene.guests().len() == 2);
     running.signal(Signal::KILL);
     assert_eq!(running.wait().code, 128 + 9);
