@@ -8,11 +8,11 @@ use pathmeter_e2e::{Scene, built, fake};
 use crate::programs::program;
 
 /// Long enough for the kernels that run, whose results are cached.
-const TIMEOUT: &str = "10";
+const TIMEOUT: &str = "5";
 
 /// A scene in which both kernels that run have been measured.
 fn scene() -> Scene {
-    let scene = Scene::cold();
+    let scene = Scene::warm();
     scene.run(&["compare", &built("base"), &built("nop"), "--explain"]).succeeded();
     scene
 }
@@ -83,7 +83,7 @@ fn found_beside(dead: &str, why: &str) {
 
 #[test]
 fn a_commit_whose_kernel_hangs_at_boot_is_skipped() {
-    found_beside("hangs", "not done after 10 s");
+    found_beside("hangs", "not done after 5 s");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a kernel is measured under: limits of control groups, filters, CPUs. One Debian kernel.
 
-use pathmeter_e2e::{Scene, assert_identical, built, debian, path};
+use pathmeter_e2e::{Scene, assert_identical, built, debian, path, soak};
 use serde_json::Value;
 
 fn run(scene: &Scene, arguments: &[&str]) -> Value {
@@ -24,29 +24,29 @@ fn lowest(result: &Value, name: &str) -> u64 {
     samples(result, name)[0]
 }
 
-/// What a system call and this path cost under a condition, by one of the functions above.
-fn costs(
-    (scene, kernel): (&Scene, &str),
-    under: &str,
-    other: &str,
-    of: fn(&Value, &str) -> u64,
-) -> [u64; 2] {
+/// The result of a system call and this path under a condition.
+fn under_one((scene, kernel): (&Scene, &str), under: &str, other: &str) -> Value {
     let only = format!("syscall.getppid,{other}");
-    let arguments = ["measure", kernel, "--cpu", "skylake", "--only", &only, "--under", under];
-    let result = run(scene, &arguments);
-    ["syscall.getppid", other].map(|path| of(&result, path))
+    run(scene, &["measure", kernel, "--cpu", "skylake", "--only", &only, "--under", under])
+}
+
+/// What both cost in it, by one of the functions above.
+fn costs_in(result: &Value, other: &str, of: fn(&Value, &str) -> u64) -> [u64; 2] {
+    ["syscall.getppid", other].map(|path| of(result, path))
+}
+
+/// What a system call and this path cost under a condition, by one of the functions above.
+fn costs(on: (&Scene, &str), under: &str, other: &str, of: fn(&Value, &str) -> u64) -> [u64; 2] {
+    costs_in(&under_one(on, under, other), other, of)
 }
 
 #[test]
 fn a_limit_without_effect_still_shows_what_a_group_costs() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    let measure =
-        |under: &str| run(&scene, &["measure", &cloud, "--cpu", "skylake", "--under", under]);
-    let (default, limited) = (measure("default"), measure("cgroup:memory.max=max"));
-    let getppid = |result| median(result, "syscall.getppid");
-    assert_eq!(getppid(&default), getppid(&limited));
-    let fork = |result| median(result, "process.fork-exit");
-    assert!(fork(&default) < fork(&limited), "{} {}", fork(&default), fork(&limited));
+    let measured = |under: &str| costs((&scene, &cloud), under, "process.fork-exit", median);
+    let [default, limited] = ["default", "cgroup:memory.max=max"].map(measured);
+    assert_eq!(default[0], limited[0]);
+    assert!(default[1] < limited[1], "{default:?} {limited:?}");
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_limit_that_the_kernel_does_not_have_is_named() {
 
 #[test]
 fn a_cpu_is_a_condition_as_the_option_is() {
-    let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    let by_option = run(&scene, &["measure", &cloud, "--cpu", "skylake"]);
-    let by_condition = run(&scene, &["measure", &cloud, "--under", "cpu:skylake"]);
+    let scene = Scene::warm();
+    let by_option = run(&scene, &["measure", "lab", "--cpu", "zen2"]);
+    let by_condition = run(&scene, &["measure", "lab", "--under", "cpu:zen2"]);
     assert_identical(&by_option, &by_condition);
 }
 
@@ -83,21 +83,32 @@ fn a_filter_costs_a_program_something_in_each_call() {
     assert_eq!(call["verdict"], "higher", "{call}");
 }
 
-/// What a measurement's document says of its only setting.
-fn proof(scene: &Scene, under: &str, more: &[&str]) -> (String, String) {
+/// What a measurement's document says of its settings: each with its state and what shows it.
+fn proofs(scene: &Scene, under: &str, more: &[&str]) -> Vec<[String; 3]> {
     let measure = ["measure", &debian("cloud"), "--cpu", "skylake", "--perturb", "1", "--json"];
-    let result = scene.run(&[&measure[..], &["--under", under], more].concat()).json();
-    let proofs = result["configuration"]["proofs"].as_array().unwrap();
-    assert_eq!(proofs.len(), 1, "{proofs:?}");
-    let text = |field: &str| proofs[0][field].as_str().unwrap().to_owned();
-    (text("state"), text("shown"))
+    let end = ["--only", "syscall.getppid", "--under", under];
+    let result = scene.run(&[&measure[..], &end, more].concat()).json();
+    let proofs = result["configuration"]["proofs"].as_array().unwrap().iter();
+    let text = |proof: &Value, field: &str| proof[field].as_str().unwrap().to_owned();
+    proofs.map(|proof| ["setting", "state", "shown"].map(|field| text(proof, field))).collect()
+}
+
+/// One guest under all these settings has these states, shown by such words.
+fn assert_proved(expected: &[[&str; 3]]) {
+    let under: Vec<&str> = expected.iter().map(|[setting, ..]| *setting).collect();
+    let found = proofs(&Scene::warm(), &under.join(" "), &[]);
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (found, [setting, state, words]) in found.iter().zip(expected) {
+        assert_eq!([&found[0], &found[1]], [setting, state], "{found:?}");
+        assert!(found[2].contains(words), "{words}: {found:?}");
+    }
 }
 
 #[test]
 fn what_the_kernel_ignored_is_an_error_that_names_what_it_has() {
-    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let (scene, base) = (Scene::warm(), built("base"));
     let ignored = |under: &str, words: &[&str]| {
-        let measure = ["measure", &cloud, "--cpu", "skylake", "--perturb", "1", "--under", under];
+        let measure = ["measure", &base, "--cpu", "skylake", "--perturb", "1", "--under", under];
         scene.run(&measure).assert_unmeasured(words);
     };
     for source in ["boot:clocksource=hpet", "boot:clocksource=nonsense"] {
@@ -107,7 +118,7 @@ fn what_the_kernel_ignored_is_an_error_that_names_what_it_has() {
     ignored("boot:mds=off", &["vulnerabilities/mds reads \"Mitigation", "verw"]);
     // The verbs share one guest: a program is refused alike.
     let under = ["--under", "boot:clocksource=hpet"];
-    let run = scene.run(&[&["run", &cloud][..], &under, &["--", "/bin/true"]].concat());
+    let run = scene.run(&[&["run", &base][..], &under, &["--", "/bin/true"]].concat());
     run.assert_unmeasured(&["current_clocksource reads \"tsc"]);
 }
 
@@ -115,40 +126,32 @@ fn what_the_kernel_ignored_is_an_error_that_names_what_it_has() {
 fn huge_pages_take_memory_and_a_smaller_guest_says_how_much() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
     let always = "boot:transparent_hugepage=always";
-    for memory in ["128", "384"] {
-        let measure = ["measure", &cloud, "--cpu", "skylake", "--perturb", "1"];
-        let under = ["--under", always, "--memory", memory];
-        let refused = scene.run(&[&measure[..], &under].concat());
-        refused.assert_unmeasured(&["madvise [never]", "give --memory 1024"]);
-    }
-    let (state, shown) = proof(&scene, always, &["--memory", "1024"]);
+    let refused = scene.run(&["measure", &cloud, "--under", always, "--memory", "384"]);
+    refused.assert_unmeasured(&["madvise [never]", "give --memory 1024"]);
+    let found = proofs(&scene, always, &["--memory", "1024"]);
+    let [[_, state, shown]] = &found[..] else { panic!("{found:?}") };
     assert_eq!(state, "proved");
     assert!(shown.ends_with("reads \"[always] madvise never\""), "{shown}");
 }
 
 #[test]
 fn what_is_proved_unproved_or_moot_stands_in_the_document() {
-    let scene = Scene::warm();
-    for (under, state, word) in [
-        ("boot:nopti", "proved", "vulnerabilities/meltdown reads \"Vulnerable\""),
-        ("boot:audit=1", "proved", "audit: enabled (after initialization)"),
-        ("boot:lsm=capability", "proved", "reads \"lockdown,capability\""),
-        ("sysctl:vm.swappiness=7", "proved", "/proc/sys/vm/swappiness reads \"7\""),
-        ("cgroup:pids.max=100", "proved", "pids.max reads \"100\""),
-        ("boot:spec_rstack_overflow=off", "moot", "reads \"Not affected\""),
-        ("boot:threadirqs", "unproved", "no known file of Linux shows it"),
-    ] {
-        let (found, shown) = proof(&scene, under, &[]);
-        assert_eq!(found, state, "{under}: {shown}");
-        assert!(shown.contains(word), "{under}: {shown}");
-    }
+    assert_proved(&[
+        ["boot:nopti", "proved", "vulnerabilities/meltdown reads \"Vulnerable\""],
+        ["boot:audit=1", "proved", "audit: enabled (after initialization)"],
+        ["boot:lsm=capability", "proved", "reads \"lockdown,capability\""],
+        ["sysctl:vm.swappiness=7", "proved", "/proc/sys/vm/swappiness reads \"7\""],
+        ["cgroup:pids.max=100", "proved", "pids.max reads \"100\""],
+        ["boot:spec_rstack_overflow=off", "moot", "reads \"Not affected\""],
+        ["boot:threadirqs", "unproved", "no known file of Linux shows it"],
+    ]);
 }
 
 #[test]
 fn what_is_unproved_stands_above_the_numbers_and_below() {
-    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let (scene, base) = (Scene::warm(), built("base"));
     let under = ["--under", "default", "--under", "boot:threadirqs"];
-    let compare = ["compare", &cloud, "--cpu", "skylake", "--perturb", "2", "--only", "file.stat"];
+    let compare = ["compare", &base, "--cpu", "skylake", "--perturb", "2", "--only", "file.stat"];
     let compared = scene.run(&[&compare[..], &under].concat());
     let text = compared.succeeded().stdout.clone();
     assert_eq!(text.matches("boot:threadirqs (unproved: no known file").count(), 2, "{text}");
@@ -171,69 +174,44 @@ fn a_filter_is_installed_with_its_profiles_flags() {
     assert!(status(&log).contains("Speculation_Store_Bypass:\tthread force mitigated"));
 }
 
-/// The median of `file.stat` under this condition.
-fn stat(scene: &Scene, under: &str) -> u64 {
-    let kernel = debian("cloud");
-    let arguments =
-        ["measure", &kernel, "--cpu", "skylake", "--only", "file.stat", "--under", under];
-    median(&run(scene, &arguments), "file.stat")
-}
-
 #[test]
 fn each_layer_of_landlock_costs_a_path_of_files_as_much() {
-    let scene = Scene::warm();
-    let [one, two, four] = ["landlock:1", "landlock:2", "landlock:4"].map(|it| stat(&scene, it));
-    let slope = scene.run(&[
-        "settings",
-        &debian("cloud"),
-        "--cpu",
-        "skylake",
-        "--perturb",
-        "2",
-        "--slope",
-        "landlock:{0,1,2,4}",
-        "--only",
-        "file.*",
-        "--json",
-    ]);
-    let slope = slope.json();
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let kernel = ["settings", &cloud, "--cpu", "skylake", "--perturb", "2", "--json"];
+    let only = ["--slope", "landlock:{0,1,2,4}", "--only", "file.stat,file.open-close"];
+    let slope = scene.run(&[&kernel[..], &only].concat()).json();
+    assert_eq!(slope["paths"]["compared"], 2, "{slope}");
     let rows = slope["paths"]["rows"].as_array().unwrap();
     let open = rows.iter().find(|row| row["row"] == "file.open-close").unwrap();
     assert!(open["pieces"][0]["per_unit"].as_i64().unwrap() > 0, "{open}");
     // Linux asks no layer about a file's attributes.
-    assert_eq!((one, one), (two, four));
+    let stat = rows.iter().find(|row| row["row"] == "file.stat");
+    assert_eq!(stat, None);
 }
 
 #[test]
 fn conditions_that_the_agent_makes_are_proved() {
-    let scene = Scene::warm();
-    for (under, shown) in [
-        ("landlock:3", "a process took 3 layers of Landlock's version "),
-        ("audit:2", "the kernel lists 2 audit rules, and enabled=1"),
-        ("cgroup:depth=3", "/proc/self/cgroup reads \"0::/measured/in/in\""),
-        ("sysfs:kernel/mm/ksm/pages_to_scan=200", "reads \"200\""),
-        ("netns:veth", "near and far are veth devices of a pair, up and running"),
-        ("netns:bridge", "near and far are veth devices whose peers are ports of a bridge"),
-        ("tracepoint:raw_syscalls:sys_enter", "the tracepoint's file enable reads 1"),
-        ("kprobe:vfs_read", "the kprobe's file enable reads 1"),
-        ("ftrace:vfs_read", "the tracer is function, and its filter has this one"),
-    ] {
-        let (state, text) = proof(&scene, under, &["--only", "syscall.getppid"]);
-        assert_eq!(state, "proved", "{under}: {text}");
-        assert!(text.contains(shown), "{under}: {text}");
-    }
+    assert_proved(&[
+        ["landlock:3", "proved", "a process took 3 layers of Landlock's version "],
+        ["audit:2", "proved", "the kernel lists 2 audit rules, and enabled=1"],
+        ["cgroup:depth=3", "proved", "/proc/self/cgroup reads \"0::/measured/in/in\""],
+        ["sysfs:kernel/mm/ksm/pages_to_scan=200", "proved", "reads \"200\""],
+        ["tracepoint:raw_syscalls:sys_enter", "proved", "the tracepoint's file enable reads 1"],
+        ["kprobe:vfs_read", "proved", "the kprobe's file enable reads 1"],
+        ["ftrace:vfs_read", "proved", "the tracer is function, and its filter has this one"],
+    ]);
 }
 
 #[test]
 fn files_below_sys_that_can_not_be_written_are_named() {
-    let (scene, cloud) = (Scene::warm(), debian("cloud"));
+    let (scene, base) = (Scene::warm(), built("base"));
     for (under, why) in [
         ("sysfs:nosuch/file=1", "this kernel has no such file below /sys"),
         ("sysfs:kernel/mm=1", "this is a folder"),
         ("sysfs:kernel/fscaps=1", "this file of the kernel's can't be written to"),
-        ("sysfs:kernel/mm/ksm/run=x", "the kernel does not take this value (error 22)"),
+        ("sysfs:kernel/rcu_expedited=x", "the kernel does not take this value (error 22)"),
     ] {
-        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
+        let failed = scene.run(&["measure", &base, "--under", under]);
         failed.assert_unmeasured(&[&format!("{under}: {why}")]);
     }
 }
@@ -295,18 +273,23 @@ fn each_program_at_a_function_costs_the_path_that_passes_it_as_much() {
 #[test]
 fn where_no_bpf_program_can_be_attached_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    for (under, why) in [
+    // Those of the long form are found in the same ways as the others, or as what is traced.
+    let usual = [
         ("bpf:fentry:nosuch", "this kernel's types have no such function"),
+        ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
+        ("bpf:fmod_ret:vfs_read", "the kernel's verifier: vfs_read() is not modifiable"),
+        ("bpf:tcx:ingress", "this kernel has no tcx (CONFIG_NET_XGRESS, from 6.6)"),
+        ("boot:lsm=capability bpf:lsm:file_open", "bpf is not among the security modules"),
+    ];
+    let others = [
         ("bpf:lsm:nosuch", "this kernel's types have no such function"),
         ("bpf:kprobe:nosuch", "this kernel has no such function, or it is inlined"),
         ("bpf:kprobe:do_int3", "this function can't have a kprobe"),
-        ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
         ("bpf:tracepoint:nosuch:event", "this kernel has no such tracepoint"),
-        ("bpf:fmod_ret:vfs_read", "the kernel's verifier: vfs_read() is not modifiable"),
-        ("bpf:tcx:ingress", "this kernel has no tcx (CONFIG_NET_XGRESS, from 6.6)"),
         ("bpf:netfilter:input", "this kernel has no BPF programs for netfilter ("),
-        ("boot:lsm=capability bpf:lsm:file_open", "bpf is not among the security modules"),
-    ] {
+    ];
+    let others = if soak() { &others[..] } else { &[] };
+    for (under, why) in usual.iter().chain(others) {
         let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
         let setting = under.split(' ').next_back().unwrap();
         failed.assert_unmeasured(&[&format!("{setting}: {why}")]);
@@ -315,10 +298,19 @@ fn where_no_bpf_program_can_be_attached_is_named() {
 
 #[test]
 fn a_server_in_another_network_namespace_costs_its_path_more_and_no_other() {
-    let scene = Scene::warm();
-    let kernel = debian("cloud");
+    let (scene, cloud) = (Scene::warm(), debian("cloud"));
     let [local, veth, bridge] = ["default", "netns:veth", "netns:bridge"]
-        .map(|under| costs((&scene, &kernel), under, "tcp.round-trip", median));
+        .map(|under| under_one((&scene, &cloud), under, "tcp.round-trip"));
+    let of = |result: &Value| costs_in(result, "tcp.round-trip", median);
+    for (result, words) in [
+        (&veth, "near and far are veth devices of a pair, up and running"),
+        (&bridge, "near and far are veth devices whose peers are ports of a bridge"),
+    ] {
+        let proof = &result["configuration"]["proofs"][0];
+        assert_eq!(proof["state"], "proved", "{proof}");
+        assert!(proof["shown"].as_str().unwrap().contains(words), "{proof}");
+    }
+    let [local, veth, bridge] = [&local, &veth, &bridge].map(of);
     assert_eq!([local[0]; 2], [veth[0], bridge[0]]);
     assert!(local[1] < veth[1] && veth[1] < bridge[1], "{local:?} {veth:?} {bridge:?}");
 }
@@ -397,9 +389,7 @@ fn a_program_of_this_machine_sets_what_its_file_says() {
         let chain = format!("chain c {{ type filter hook input priority 0; {rules} }};");
         std::fs::write(&file, format!("table ip t {{ {chain} }}\n")).unwrap();
     };
-    let measured = |under: &str| {
-        run(&scene, &["measure", &cloud, "--only", "tcp.round-trip", "--under", under])
-    };
+    let measured = |under: &str| under_one((&scene, &cloud), under, "tcp.round-trip");
     let by_file = ["", "ip saddr 240.0.0.3 drop;"].map(|third| {
         write(&format!("ip saddr 240.0.0.1 drop; ip saddr 240.0.0.2 drop; {third}"));
         measured(&under)

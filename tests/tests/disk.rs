@@ -56,9 +56,9 @@ const FULL: &str = "No space left on device";
 
 #[test]
 fn a_cache_that_is_full_is_named_and_costs_no_result() {
-    for (size, kept) in [("16k", &[][..]), ("8m", &[".result"])] {
+    for (size, kept) in [("16k", &[][..]), ("1m", &[".result"])] {
         let scene = Scene::cold();
-        let measure = ["measure", &built("base"), "--perturb", "2", "--json"];
+        let measure = ["measure", "lab", "--perturb", "2", "--json"];
         let run = run_with_disk(&scene, "cache", size, &measure);
         assert_went_on(&scene, &run, FULL, kept);
         let expected = Scene::cold().run(&measure);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// The explanation of `path` in Debian's cloud kernel.
 fn explained(scene: &Scene, path: &str) -> Value {
-    scene.run(&["explain", path, &debian("cloud"), "--json", "--perturb", "2"]).json()
+    scene.run(&["explain", path, &debian("cloud"), "--json"]).json()
 }
 
 fn total(explain: &Value) -> u64 {
@@ -55,9 +55,9 @@ fn the_functions_add_up_to_what_is_measured_in_every_event() {
     let cloud = debian("cloud");
     let of_linux = ["file.stat", "memory.fault-anon", "process.fork-exit", "switch.pipe"];
     for (kernel, paths) in [(cloud.as_str(), &of_linux[..]), ("lab", &["syscall.getppid"])] {
-        let measured = scene.run(&["measure", kernel, "--json", "--perturb", "2"]).json();
+        let measured = scene.run(&["measure", kernel, "--json"]).json();
         for path in paths {
-            let run = scene.run(&["explain", path, kernel, "--json", "--perturb", "2"]);
+            let run = scene.run(&["explain", path, kernel, "--json"]);
             let explain = run.json();
             let row = pathmeter_e2e::path(&measured, path);
             let window = &explain["base"]["window"];
@@ -233,7 +233,7 @@ fn a_vmlinux_gives_inlined_functions_and_lines() {
     let cloud = debian("cloud");
     let banner = banner_of(&cloud);
     let vmlinux = vmlinux(&scene, getppid["address"].as_str().unwrap(), &[&banner]);
-    let arguments = ["explain", "syscall.getppid", &cloud, "--vmlinux", &vmlinux, "--perturb", "2"];
+    let arguments = ["explain", "syscall.getppid", &cloud, "--vmlinux", &vmlinux];
     let run = |more: &[&str]| scene.run(&[&arguments, more].concat());
 
     let explain = run(&["--json", "--callgrind", "profile"]).json();
@@ -352,10 +352,9 @@ exec qemu-system-x86_64 "$@"
 fn a_qemu_without_plugins_still_measures() {
     let scene = Scene::cold();
     let qemu = &scene.executable("qemu", WITHOUT_PLUGINS);
-    let base = built("base");
-    let run = scene.run(&["explain", "file.stat", &base, "--qemu", qemu, "--perturb", "1"]);
+    let run = scene.run(&["explain", "file.stat", "lab", "--qemu", qemu, "--perturb", "1"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     run.assert_printed(&["does not take the recorder plugin", "invalid option", "7.2 or newer"]);
-    let run = scene.run(&["measure", &base, "--qemu", qemu, "--perturb", "1"]);
+    let run = scene.run(&["measure", "lab", "--qemu", qemu, "--perturb", "1"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
 }

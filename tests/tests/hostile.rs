@@ -119,7 +119,7 @@ fn a_console_that_never_stops_is_kept_within_bounds() {
 fn costs_only_stat(variant: &str, words: &str) {
     let scene = Scene::cold();
     let run =
-        scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "10", "--json"]);
+        scene.run(&["measure", &built(variant), "--perturb", "2", "--timeout", "5", "--json"]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
     run.assert_printed(&["running file.stat: ", words]);
@@ -141,7 +141,7 @@ fn a_panic_in_a_path_costs_that_path() {
 
 #[test]
 fn a_hang_in_a_path_costs_that_path() {
-    costs_only_stat("hangs-in-stat", "not done after 10 s");
+    costs_only_stat("hangs-in-stat", "not done after 5 s");
 }
 
 #[test]

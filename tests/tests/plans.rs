@@ -93,7 +93,7 @@ fn what_was_killed_or_ended_in_a_cell_goes_on_and_leaves_no_trace() {
 #[test]
 fn a_cell_over_its_limit_fails_for_the_moment_and_is_measured_without_it() {
     // So many runs take a few seconds.
-    let scene = planned("subjects = [\"lab\"]\nperturb = 100\n");
+    let scene = planned("subjects = [\"lab\"]\nperturb = 20\n");
     let late = run(&scene, "results", &["--limit", "1"]);
     assert_eq!((late.code, &*late.stdout), (75, "1 cell: 1 failed\n"), "{}", late.stderr);
     late.assert_printed(&["lab: the cell exceeded its limit of 1 s", "a longer --limit"]);

@@ -33,10 +33,10 @@ fn without_windows(mut result: Value) -> Value {
 fn a_window_that_is_explained_is_one_that_was_measured() {
     let scene = Scene::warm();
     for kernel in [built("base"), debian("cloud")] {
-        let result = measured(&scene, &kernel, WAKE);
+        let result = scene.run(&["measure", &kernel, "--window", WAKE, "--json"]).json();
         for name in ["switch.pipe/wake", "unix.round-trip/wake"] {
             let arguments = ["explain", name, &kernel, "--window", WAKE, "--json"];
-            let explain = scene.run(&[&arguments[..], &["--perturb", "2"]].concat()).json();
+            let explain = scene.run(&arguments).json();
             let total = &explain["base"]["window"]["total"];
             let samples = samples(&result, name);
             assert!(samples.contains(total), "{kernel}, {name}: {total} in {samples:?}");
@@ -152,30 +152,29 @@ fn points_that_are_none_are_refused_and_why() {
     }
 }
 
-/// The row of the window in no path, and the exit code.
-fn row_of_none(scene: &Scene, window: &str) -> (i32, Value) {
-    let kernel = built("base");
-    let run = scene.run(&["measure", &kernel, "--window", window, "--perturb", "1", "--json"]);
-    (run.code, path(&serde_json::from_str(&run.stdout).unwrap(), "*/w").clone())
-}
-
 #[test]
 fn a_window_that_begins_in_no_path_has_a_row_that_says_why() {
-    let scene = Scene::warm();
-    for (window, words) in [
-        ("w=start_kernel..do_exit", &["began in no path", "explain"][..]),
-        ("w=vfs_read..start_kernel", &["began in the warm-up", "did not end"]),
-        ("w=vfs_read..schedule,from=idle", &["began in no path", "for another reason"]),
+    let windows = [
+        ("start=start_kernel..do_exit", &["began in no path", "explain"][..]),
+        ("late=vfs_read..start_kernel", &["began in the warm-up", "did not end"]),
+        ("idle=vfs_read..schedule,from=idle", &["began in no path", "for another reason"]),
         // The second instruction of do_syscall_64 begins after its first byte, and has three.
-        ("w=do_syscall_64+0x2..schedule", &["in the middle of an instruction"]),
-        ("w=schedule..do_syscall_64+0x2", &["in the middle of an instruction"]),
+        ("inside=do_syscall_64+0x2..schedule", &["in the middle of an instruction"]),
+        ("until=schedule..do_syscall_64+0x2", &["in the middle of an instruction"]),
         // What never returns begins nothing, ...
-        ("w=do_exit:return..schedule", &["began in no path"]),
+        ("exit=do_exit:return..schedule", &["began in no path"]),
         // ... and ends nothing.
-        ("w=do_exit..do_exit:return", &["began in the warm-up", "did not end"]),
-    ] {
-        let (code, row) = row_of_none(&scene, window);
-        assert_eq!((code, row["status"].as_str()), (3, Some("failed")), "{window}: {row}");
+        ("no-end=do_exit..do_exit:return", &["began in the warm-up", "did not end"]),
+    ];
+    let asked = windows.map(|(window, _)| ["--window", window]).concat();
+    let kernel = built("base");
+    let words = [&["measure", &kernel, "--perturb", "1", "--json"], &asked[..]].concat();
+    let run = Scene::warm().run(&words);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let result = serde_json::from_str(&run.stdout).unwrap();
+    for (window, words) in windows {
+        let row = path(&result, &format!("*/{}", window.split_once('=').unwrap().0));
+        assert_eq!(row["status"], "failed", "{window}: {row}");
         let reason = row["reason"].as_str().unwrap();
         assert!(words.iter().all(|word| reason.contains(word)), "{window}: {reason}");
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pathmeter_e2e::{Run, Scene, built, debian, pathmeter};
+use pathmeter_e2e::{Run, Scene, built, pathmeter};
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// Makes a program of the scene out of a shell script.
@@ -53,7 +53,7 @@ fn wrapped(scene: &Scene, case: &str) -> String {
 fn a_wrapper_script_is_as_good_as_the_program() {
     let scene = Scene::cold();
     let qemu = wrapped(&scene, "");
-    scene.run(&["measure", &built("base"), "--perturb", "1", "--qemu", &qemu]).succeeded();
+    scene.run(&["measure", "lab", "--perturb", "1", "--qemu", &qemu]).succeeded();
     scene.assert_nothing_running();
 }
 
@@ -67,9 +67,8 @@ fn untested(scene: &Scene, case: &str) -> String {
 fn one_of_an_untested_version_is_tried_once() {
     let scene = Scene::cold();
     let qemu = untested(&scene, "");
-    let base = built("base");
     // A profile of a machine has words for newer versions, which the installed one does not know.
-    let arguments = ["measure", &base, "--perturb", "1", "--cpu", "plain", "--qemu", &qemu];
+    let arguments = ["measure", "lab", "--perturb", "1", "--cpu", "plain", "--qemu", &qemu];
     let note = "QEMU 99.1.0 is not among the tested versions";
     let first = scene.run(&arguments);
     first.succeeded().assert_printed(&[note]);
@@ -225,7 +224,7 @@ fn one_that_never_answers_is_given_up() {
 fn one_that_answers_late_is_waited_for() {
     let scene = Scene::cold();
     let late = wrapped(&scene, "[ \"$1\" = --version ] || sleep 2");
-    scene.run(&["measure", &built("base"), "--perturb", "1", "--qemu", &late]).succeeded();
+    scene.run(&["measure", "lab", "--perturb", "1", "--qemu", &late]).succeeded();
 }
 
 #[test]
@@ -239,8 +238,7 @@ fn one_that_lacks_a_library_is_quoted() {
 /// Kills QEMU once the command has printed `phase`.
 fn killed_while(phase: &str) {
     let scene = Scene::cold();
-    let kernel = debian("cloud");
-    let mut running = scene.start(&["measure", &kernel, "--perturb", "64"]);
+    let mut running = scene.start(&["measure", &built("base"), "--perturb", "64"]);
     running.until_printed(phase);
     running.until("QEMU runs", || !scene.guests().is_empty());
     for guest in scene.guests() {
@@ -248,7 +246,7 @@ fn killed_while(phase: &str) {
         kill_process(guest, Signal::KILL).unwrap();
     }
     let run = running.wait();
-    run.assert_unmeasured(&["cloud.deb: ", "QEMU", "signal: 9", "help: "]);
+    run.assert_unmeasured(&["base.bzImage: ", "QEMU", "signal: 9", "help: "]);
     scene.assert_nothing_running();
     scene.assert_cache_is_tidy();
 }

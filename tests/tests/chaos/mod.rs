@@ -9,7 +9,7 @@
 //!
 //! | variable                  | meaning                                                        |
 //! |---------------------------|----------------------------------------------------------------|
-//! | `PATHMETER_CHAOS_ROUNDS`  | rounds to play: by default 24, and 1,000 in the long form       |
+//! | `PATHMETER_CHAOS_ROUNDS`  | rounds to play: by default 12, and 1,000 in the long form       |
 //! | `PATHMETER_CHAOS_SECONDS` | play for so long, however many rounds that is                  |
 //! | `PATHMETER_CHAOS_SEED`    | the seed of all choices; it is printed, and chosen by the clock |
 //! | `PATHMETER_CHAOS_ONLY`    | only what has this word in its name, as `history`               |
@@ -68,7 +68,7 @@ const HARMS: &[(&str, Harm)] = &[
 ];
 
 /// Rounds in the short form.
-const FEW: u64 = 24;
+const FEW: u64 = 12;
 /// Rounds in the long form.
 const MANY: u64 = 1000;
 /// After so many failed rounds the rest would show nothing new.

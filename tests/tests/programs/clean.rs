@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use pathmeter_e2e::{Scene, built, debian};
 
-use super::{program, run};
+use super::{kernels, program, run};
 
 /// The time of all packed files.
 const TIME: &str = "1577836800";
@@ -14,13 +14,14 @@ const TIME: &str = "1577836800";
 /// names; a run of it that finds another list of files than the first one fails.
 #[test]
 fn every_run_finds_the_same_files_and_nothing_of_the_runs_before() {
-    for kernel in [built("base"), debian("cloud")] {
-        let scene = Scene::warm();
-        run(&scene, &[&kernel], &[], &[&program("clean")]).succeeded();
-        // Where its own file is in /tmp, as where none is.
-        let here = scene.path("clean");
-        fs::copy(program("clean"), &here).unwrap();
-        let to = format!("{}:/tmp/clean", here.display());
+    let scene = Scene::warm();
+    // Debian's kernel has more that is shared by names.
+    run(&scene, &[&debian("cloud")], &[], &[&program("clean")]).succeeded();
+    // Where its own file is in /tmp, as where none is.
+    let here = scene.path("clean");
+    fs::copy(program("clean"), &here).unwrap();
+    let to = format!("{}:/tmp/clean", here.display());
+    for kernel in kernels() {
         run(&scene, &[&kernel], &["--file", &to], &["/tmp/clean"]).succeeded();
     }
 }

@@ -30,8 +30,8 @@ fn unmeasured_with(options: &[&str], how: &str, words: &[&str]) {
 #[test]
 fn one_that_never_ends_has_its_time_and_no_more() {
     for how in ["loops", "sleeps"] {
-        let words = ["run 1 of the program: not done after 10 s", "--timeout", "--stdin"];
-        unmeasured_with(&["--timeout", "10"], how, &words);
+        let words = ["run 1 of the program: not done after 5 s", "--timeout", "--stdin"];
+        unmeasured_with(&["--timeout", "5"], how, &words);
     }
 }
 

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use pathmeter_e2e::{Run, Scene};
+use pathmeter_e2e::{Run, Scene, built, debian, soak};
 use serde_json::Value;
 
 /// What `--perturb` is given for one kernel, and the runs that come of it: one more, the first,
@@ -76,6 +76,13 @@ fn build() -> PathBuf {
     let assembled = command.arg(tests.join("programs/loop.S")).status();
     assert!(assembled.unwrap().success(), "loop can't be assembled");
     folder
+}
+
+/// The kernels for what depends on none: a small one, and in the long form Debian's too. What a
+/// kernel's build decides, as where a task's fields are, is tested on Debian's kernel by name.
+fn kernels() -> Vec<String> {
+    let debian = soak().then(|| debian("cloud"));
+    [Some(built("base")), debian].into_iter().flatten().collect()
 }
 
 /// Runs the command `pathmeter run` on these kernels, with `options`, for a program and its

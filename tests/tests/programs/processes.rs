@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Scene, built, debian};
 use serde_json::Value;
 
-use super::{RUNS, assert_adds_up, assert_adds_up_in, calls_of, measured, program, run};
+use super::{RUNS, assert_adds_up, assert_adds_up_in, calls_of, kernels, measured, program, run};
 
 /// Of each process how often it asked for its parent's number, in each run.
 fn asked(result: &Value) -> Vec<(&str, Vec<u64>)> {
@@ -61,7 +61,7 @@ fn a_process_is_named_by_its_program_and_whoever_started_it() {
 
 #[test]
 fn numbers_that_are_used_again_make_no_two_processes_one() {
-    for kernel in [built("base"), debian("cloud")] {
+    for kernel in kernels() {
         let result = family(&kernel, &["many", "60"]);
         let found = asked(&result);
         assert_eq!(found.len(), 61);

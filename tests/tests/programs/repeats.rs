@@ -18,14 +18,14 @@ fn documents(kernel: &str, command: &[&str]) -> [String; 3] {
     [cold, document(), document()]
 }
 
-/// Repeats it so often on as many busy processors as there are, and twice as many threads.
+/// Repeats it so often while each processor is busy with something else.
 fn repeat_under_load(times: usize, kernel: &str, command: &[&str]) {
     let expected = documents(kernel, command);
     assert!(expected.iter().all(|document| *document == expected[0]));
     let done = AtomicBool::new(false);
     let processors = thread::available_parallelism().unwrap().get();
     thread::scope(|scope| {
-        for _ in 0..2 * processors {
+        for _ in 0..processors {
             scope.spawn(|| {
                 while !done.load(Ordering::Relaxed) {
                     std::hint::spin_loop();

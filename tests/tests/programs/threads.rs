@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Run, Scene, built, debian};
 use serde_json::{Value, json};
 
-use super::{RUNS, assert_adds_up, calls_of, program, rows_in, run};
+use super::{RUNS, assert_adds_up, calls_of, kernels, program, rows_in, run};
 
 /// The options with which the program is there under the names that it executes.
 fn names() -> [String; 4] {
@@ -94,7 +94,7 @@ fn a_process_without_other_threads_has_none() {
 
 #[test]
 fn a_thread_outlives_the_one_that_started_it() {
-    for kernel in [built("base"), debian("cloud")] {
+    for kernel in kernels() {
         let all = [("crew:1", "crew", 0), ("crew:2", "crew", 3), ("crew:3", "asks-5", 5)];
         assert_eq!(called(&crew(&kernel, &["leave"]), "getppid"), expected(&all));
     }
@@ -102,7 +102,7 @@ fn a_thread_outlives_the_one_that_started_it() {
 
 #[test]
 fn a_number_that_is_used_again_makes_no_two_threads_one() {
-    for kernel in [built("base"), debian("cloud")] {
+    for kernel in kernels() {
         let result = crew(&kernel, &["again", "40"]);
         let found = called(&result, "getppid");
         assert_eq!(found.len(), 41);
@@ -115,7 +115,7 @@ fn a_number_that_is_used_again_makes_no_two_threads_one() {
 
 #[test]
 fn a_thread_that_executes_a_program_becomes_the_first_one() {
-    for kernel in [built("base"), debian("cloud")] {
+    for kernel in kernels() {
         let result = crew(&kernel, &["execute"]);
         // Two times before, by the thread that was first, and 17 times after.
         let all = [("delta:1", "delta", 19), ("delta:2", "crew", 3), ("delta:3", "asks-5", 5)];

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use pathmeter_e2e::{Run, Scene, built, debian};
+use pathmeter_e2e::{Run, Scene, built};
 use serde_json::Value;
 
-use super::{program, run};
+use super::{kernels, program, run};
 
 /// A program that was built twice: it calls getppid this often in the second version.
 fn versions(scene: &Scene, times: [&str; 2]) -> [String; 2] {
@@ -28,7 +28,7 @@ fn against(scene: &Scene, kernel: &str, times: [&str; 2], options: &[&str]) -> R
 
 #[test]
 fn a_call_more_in_the_new_version_fails_its_gate_by_as_much() {
-    for kernel in [built("base"), debian("cloud")] {
+    for kernel in kernels() {
         let scene = Scene::warm();
         let run = against(&scene, &kernel, ["11", "12"], &["--check", "--json"]);
         assert_eq!(run.code, 1, "{}", run.stderr);

@@ -16,7 +16,7 @@ mod node;
 
 /// Cells whose guests run for some seconds, so that something can befall them.
 const CELLS: &str = "subjects = [\"lab\", \"lab:iobitmap=short\", \"lab:iobitmap=lazy\", \
-    \"lab:iobitmap=full-copy\", \"lab:getcpu=lsl\", \"lab:vendor=amd\"]\nperturb = 20\n";
+    \"lab:iobitmap=full-copy\", \"lab:getcpu=lsl\", \"lab:vendor=amd\"]\nperturb = 8\n";
 
 #[test]
 fn a_dead_node_a_new_controller_an_end_of_time_and_another_qemu_cost_no_byte() {
