@@ -180,7 +180,10 @@ fn settings_are_rows_that_open_and_those_without_numbers_stand_below() {
 fn a_slope_is_a_picture_of_each_row_and_a_table() {
     let page = page(&[slope()]);
     let headline = &texts(&page, "h1")[0];
-    assert!(headline.contains("2 of 3 paths differ. 1 costs a constant plus the same"), "{headline}");
+    assert!(
+        headline.contains("2 of 3 paths differ. 1 costs a constant plus the same"),
+        "{headline}"
+    );
     let pictures: Vec<_> = elements(&page).into_iter().filter(|it| it.name == "svg").collect();
     assert_eq!(pictures.len(), 4, "two rows of paths, two of the program");
     let told = pictures[0].attribute("aria-label").unwrap();
