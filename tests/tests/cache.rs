@@ -14,7 +14,7 @@ fn arguments(kernel: &str) -> [&str; 5] {
     ["measure", kernel, "--perturb", "2", "--json"]
 }
 
-/// The lab kernel boots at once, and what a file of the cache is of is the same to it.
+/// The lab kernel boots at once, and the cache treats all kernels alike.
 fn measure(scene: &Scene) -> Run {
     scene.run(&arguments("lab"))
 }

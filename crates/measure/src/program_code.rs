@@ -211,7 +211,7 @@ impl<'a> ProgramCode<'a> {
         Some((file, file.code.address_of(begin + offset)?))
     }
 
-    /// The process that a block is of, and its address there, if no file has it.
+    /// The process that executed a block which no file has, and the block's address in it.
     fn made(&self, block: u64) -> Option<(u64, u64)> {
         let CodePlace { page, offset } = CodePlace::of(block)?;
         match self.pages.get(page)? {
