@@ -1,6 +1,6 @@
 //! What a kernel is measured under: limits of control groups, filters, CPUs. One Debian kernel.
 
-use pathmeter_e2e::{Scene, assert_identical, built, debian, path, soak};
+use pathmeter_e2e::{Scene, assert_identical, built, debian, path};
 use serde_json::Value;
 
 fn run(scene: &Scene, arguments: &[&str]) -> Value {
@@ -40,6 +40,15 @@ fn costs(on: (&Scene, &str), under: &str, other: &str, of: fn(&Value, &str) -> u
     costs_in(&under_one(on, under, other), other, of)
 }
 
+/// One guest is asked for all of these settings, and why it can't have each is told.
+fn assert_all_named((scene, kernel): (&Scene, &str), settings: &[(&str, &str)]) {
+    let under: Vec<&str> = settings.iter().map(|(setting, _)| *setting).collect();
+    let under = under.join(" ");
+    let failed = scene.run(&["measure", kernel, "--cpu", "skylake", "--under", &under]);
+    let why: Vec<String> = settings.iter().map(|(it, why)| format!("{it}: {why}")).collect();
+    failed.assert_unmeasured(&why.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_limit_without_effect_still_shows_what_a_group_costs() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
@@ -52,14 +61,14 @@ fn a_limit_without_effect_still_shows_what_a_group_costs() {
 #[test]
 fn a_limit_that_the_kernel_does_not_have_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    for (under, why) in [
-        ("cgroup:nosuch.max=1", "this kernel has no such controller of control groups"),
-        ("cgroup:pids.nosuch=1", "a control group of this kernel has no such file"),
-        ("cgroup:memory.max=lots", "the kernel does not take this value (error 22)"),
-    ] {
-        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
-        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
-    }
+    assert_all_named(
+        (&scene, &cloud),
+        &[
+            ("cgroup:nosuch.max=1", "this kernel has no such controller of control groups"),
+            ("cgroup:pids.nosuch=1", "a control group of this kernel has no such file"),
+            ("cgroup:memory.max=lots", "the kernel does not take this value (error 22)"),
+        ],
+    );
 }
 
 #[test]
@@ -111,11 +120,12 @@ fn what_the_kernel_ignored_is_an_error_that_names_what_it_has() {
         let measure = ["measure", &base, "--cpu", "skylake", "--perturb", "1", "--under", under];
         scene.run(&measure).assert_unmeasured(words);
     };
-    for source in ["boot:clocksource=hpet", "boot:clocksource=nonsense"] {
-        ignored(source, &[source, "current_clocksource reads \"tsc", "refined-jiffies jiffies"]);
-    }
-    ignored("boot:printk.nosuch=1", &["no module that is built into this kernel"]);
-    ignored("boot:mds=off", &["vulnerabilities/mds reads \"Mitigation", "verw"]);
+    let has = "current_clocksource reads \"tsc";
+    ignored("boot:clocksource=nonsense", &["boot:clocksource=nonsense: ", has, "refined-jiffies"]);
+    let all = "boot:clocksource=hpet boot:mds=off boot:printk.nosuch=1";
+    let (parameter, clock) =
+        ("no module that is built into this kernel", "boot:clocksource=hpet: ");
+    ignored(all, &[parameter, clock, has, "vulnerabilities/mds reads \"Mitigation", "verw"]);
     // The verbs share one guest: a program is refused alike.
     let under = ["--under", "boot:clocksource=hpet"];
     let run = scene.run(&[&["run", &base][..], &under, &["--", "/bin/true"]].concat());
@@ -205,15 +215,15 @@ fn conditions_that_the_agent_makes_are_proved() {
 #[test]
 fn files_below_sys_that_can_not_be_written_are_named() {
     let (scene, base) = (Scene::warm(), built("base"));
-    for (under, why) in [
-        ("sysfs:nosuch/file=1", "this kernel has no such file below /sys"),
-        ("sysfs:kernel/mm=1", "this is a folder"),
-        ("sysfs:kernel/fscaps=1", "this file of the kernel's can't be written to"),
-        ("sysfs:kernel/rcu_expedited=x", "the kernel does not take this value (error 22)"),
-    ] {
-        let failed = scene.run(&["measure", &base, "--under", under]);
-        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
-    }
+    assert_all_named(
+        (&scene, &base),
+        &[
+            ("sysfs:nosuch/file=1", "this kernel has no such file below /sys"),
+            ("sysfs:kernel/mm=1", "this is a folder"),
+            ("sysfs:kernel/fscaps=1", "this file of the kernel's can't be written to"),
+            ("sysfs:kernel/rcu_expedited=x", "the kernel does not take this value (error 22)"),
+        ],
+    );
 }
 
 #[test]
@@ -273,27 +283,24 @@ fn each_program_at_a_function_costs_the_path_that_passes_it_as_much() {
 #[test]
 fn where_no_bpf_program_can_be_attached_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    // Those of the long form are found in the same ways as the others, or as what is traced.
-    let usual = [
-        ("bpf:fentry:nosuch", "this kernel's types have no such function"),
-        ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
-        ("bpf:fmod_ret:vfs_read", "the kernel's verifier: vfs_read() is not modifiable"),
-        ("bpf:tcx:ingress", "this kernel has no tcx (CONFIG_NET_XGRESS, from 6.6)"),
-        ("boot:lsm=capability bpf:lsm:file_open", "bpf is not among the security modules"),
-    ];
-    let others = [
-        ("bpf:lsm:nosuch", "this kernel's types have no such function"),
-        ("bpf:kprobe:nosuch", "this kernel has no such function, or it is inlined"),
-        ("bpf:kprobe:do_int3", "this function can't have a kprobe"),
-        ("bpf:tracepoint:nosuch:event", "this kernel has no such tracepoint"),
-        ("bpf:netfilter:input", "this kernel has no BPF programs for netfilter ("),
-    ];
-    let others = if soak() { &others[..] } else { &[] };
-    for (under, why) in usual.iter().chain(others) {
-        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
-        let setting = under.split(' ').next_back().unwrap();
-        failed.assert_unmeasured(&[&format!("{setting}: {why}")]);
-    }
+    assert_all_named(
+        (&scene, &cloud),
+        &[
+            ("bpf:fentry:nosuch", "this kernel's types have no such function"),
+            ("bpf:lsm:nosuch", "this kernel's types have no such function"),
+            ("bpf:raw_tracepoint:nosuch", "this kernel has no such raw tracepoint"),
+            ("bpf:tracepoint:nosuch:event", "this kernel has no such tracepoint"),
+            ("bpf:kprobe:nosuch", "this kernel has no such function, or it is inlined"),
+            ("bpf:kprobe:do_int3", "this function can't have a kprobe"),
+            ("bpf:fmod_ret:vfs_read", "the kernel's verifier: vfs_read() is not modifiable"),
+            ("bpf:tcx:ingress", "this kernel has no tcx (CONFIG_NET_XGRESS, from 6.6)"),
+            ("bpf:netfilter:input", "this kernel has no BPF programs for netfilter ("),
+        ],
+    );
+    let under = "boot:lsm=capability bpf:lsm:file_open";
+    let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
+    let why = "bpf:lsm:file_open: bpf is not among the security modules";
+    failed.assert_unmeasured(&[why]);
 }
 
 #[test]
@@ -358,15 +365,15 @@ fn a_uprobe_is_hit_by_each_call_of_the_programs_function_in_every_run() {
 #[test]
 fn what_the_kernel_can_not_trace_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
-    for (under, why) in [
-        ("tracepoint:nosuch:event", "this kernel has no such tracepoint"),
-        ("kprobe:nosuch", "this kernel has no such function, or it is inlined"),
-        ("kprobe:do_int3", "this function can't have a kprobe"),
-        ("ftrace:nosuch", "this kernel has no such function that can be traced"),
-    ] {
-        let failed = scene.run(&["measure", &cloud, "--cpu", "skylake", "--under", under]);
-        failed.assert_unmeasured(&[&format!("{under}: {why}")]);
-    }
+    assert_all_named(
+        (&scene, &cloud),
+        &[
+            ("tracepoint:nosuch:event", "this kernel has no such tracepoint"),
+            ("kprobe:nosuch", "this kernel has no such function, or it is inlined"),
+            ("kprobe:do_int3", "this function can't have a kprobe"),
+            ("ftrace:nosuch", "this kernel has no such function that can be traced"),
+        ],
+    );
 }
 
 #[test]

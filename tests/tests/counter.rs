@@ -11,10 +11,14 @@ use pathmeter_e2e::Scene;
 use serde_json::Value;
 
 use crate::examples::{is_agent_of_examples, words};
+use crate::results::assert_valid;
 
 /// The document, from the repository's root, and where its table begins.
 const DOCUMENT: &str = "docs/evidence/counter-examples.md";
 const BEGIN: &str = "<!-- made by the end-to-end tests -->\n";
+
+const EXPERIMENTS: [&str; 5] =
+    ["softirq-2001", "ioperm-2004", "compat-ioctl-2004", "eflags-2006", "vgetcpu-2007"];
 
 #[test]
 fn every_expectation_fails_under_its_counter_example_and_holds_without() {
@@ -22,13 +26,18 @@ fn every_expectation_fails_under_its_counter_example_and_holds_without() {
     let run = scene.run(&["experiment", "--counter-examples", "--json"]);
     assert_eq!(run.code, 0, "{}", scene.run(&["experiment", "--counter-examples"]).stdout);
     let reports = run.json();
+    assert_valid(&reports[0], "pathmeter.experiment-1");
+    let reports = reports.as_array().unwrap();
+    let names = reports.iter().map(|report| &report["experiment"]["name"]);
+    assert_eq!(names.collect::<Vec<_>>(), EXPERIMENTS);
     let mut table = String::new();
-    for report in reports.as_array().unwrap() {
+    for report in reports {
         write!(table, "\n## {}\n\n", report["experiment"]["name"].as_str().unwrap()).unwrap();
         table += "| expectation | measured | counter-example | measured |\n|---|---|---|---|\n";
         let expectations = report["experiment"]["expect"].as_array().unwrap();
         let judged = report["judged"].as_array().unwrap();
         assert_eq!(expectations.len(), judged.len());
+        assert!(judged.iter().filter(|one| one["exact"] == true).count() >= 5, "{judged:?}");
         for (expectation, judged) in expectations.iter().zip(judged) {
             table += &row(expectation, judged);
         }

@@ -1,8 +1,9 @@
 //! The condition that the guest is put under before it is measured: `/condition` in the initramfs
 //! has its settings, `/filter` what measured processes restrain themselves by.
 //!
-//! Modules come first. What can't be had is reported by its place: a setting without effect must
-//! never be one that the kernel does not know. Then the kernel's files are shown that tell of them.
+//! Modules come first. Each setting that can't be had is reported by its place: a setting without
+//! effect must never be one that the kernel does not know. If all can be had, the kernel's files
+//! are shown that tell of them.
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},
@@ -10,6 +11,7 @@ use pathmeter_probes::{
     text::Text,
 };
 use pathmeter_wire::{
+    Kind,
     condition::{self, DEPTH, MAX_CONDITION, Setting, SettingKind},
     message::{Shown, Unmet, UnmetCause},
     plan,
@@ -51,8 +53,8 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     holds(&path, |held| words(held).eq(words(value)))
 }
 
-/// Puts the guest under its condition; false if a setting can't be had, of which the host was told.
-/// `of_run` sees to a setting that each run of a program has by itself.
+/// Puts the guest under its condition; false if it can't be, and then the host was told why, of all
+/// settings at once. `of_run` sees to a setting that each run of a program has by itself.
 #[inline(never)]
 pub(crate) fn meet(
     port: &mut Port,
@@ -71,33 +73,36 @@ pub(crate) fn meet(
     }
     let is_depth = |it: &Setting<'_>| it.kind == SettingKind::Cgroup && it.name == DEPTH.as_bytes();
     let depth = settings()?.find(is_depth).map_or(1, |setting| count(setting.value));
-    let mut files = 0;
+    let (mut files, mut met) = (0, true);
     let made = settings()?.filter(|setting| setting.kind != SettingKind::Load);
     for (index, setting) in made.enumerate() {
-        if setting.kind == SettingKind::Show {
-            shown::send(port, files, (setting.name, setting.value));
-            files += 1;
-            continue;
-        }
         let applied = match setting.kind {
+            SettingKind::Show if met => {
+                shown::send(port, files, (setting.name, setting.value));
+                files += 1;
+                continue;
+            }
             SettingKind::Uprobe | SettingKind::Disk => of_run(setting).map(Some),
             _ => apply(setting, depth),
         };
         match applied {
-            Ok(None) => {}
             // Shown as it was read after it was written: reading it again would be one more change
             // of the guest.
-            Ok(Some(held)) => {
+            Ok(Some(held)) if met => {
                 port.send_shown(&Shown { file: files, error: held.error, text: held.text() });
                 files += 1;
             }
+            Ok(_) => {}
             Err((cause, what)) => {
                 port.send_unmet(&Unmet { setting: index as u64, cause, what: what.as_bytes() });
-                return Ok(false);
+                met = false;
             }
         }
     }
-    Ok(true)
+    if !met {
+        port.send_plain(Kind::Done, b"");
+    }
+    Ok(met)
 }
 
 /// Why what a run of a program has can't be had where there is no program.

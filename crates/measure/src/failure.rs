@@ -97,7 +97,7 @@ pub enum Failure {
         times: usize,
     },
     /// A kernel can't be measured.
-    #[error("{}{error}{}", prefix(.subject, .error), meant_by(.error))]
+    #[error("{}{}", prefix(.subject, .error), kernels(.error))]
     Kernel {
         /// Its file.
         subject: PathBuf,
@@ -255,16 +255,29 @@ pub enum Failure {
     Interrupted,
 }
 
+/// Why a kernel can't be measured: one line, and below it all settings that it can't have, if there
+/// are several.
+fn kernels(error: &VmError) -> String {
+    let VmError::Unmet(unmet) = error else { return error.to_string() };
+    match &each_unmet(unmet)[..] {
+        [unmet] => unmet.clone(),
+        several => format!("{} settings can't be had:{}", several.len(), below(several)),
+    }
+}
+
+/// Each setting that can't be had, and why.
+fn each_unmet(unmet: &[Unmet]) -> Vec<String> {
+    unmet.iter().map(|unmet| format!("{unmet}{}", meant_by(unmet).unwrap_or_default())).collect()
+}
+
 /// Which parameter was probably meant by one that a kernel does not know.
-fn meant_by(error: &VmError) -> String {
-    let VmError::Unmet(Unmet { setting, cause: UnmetCause::Unknown, .. }) = error else {
-        return String::new();
-    };
-    let Some(word) = setting.strip_prefix("boot:") else { return String::new() };
+fn meant_by(unmet: &Unmet) -> Option<String> {
+    let word = unmet.setting.strip_prefix("boot:")?;
     let (name, value) = word.find('=').map_or((word, ""), |at| word.split_at(at));
     let known: Vec<&str> = known_words().collect();
-    let close = close_to(name, &known).first().filter(|close| **close != name).copied();
-    close.map_or(String::new(), |close| format!("; did you mean boot:{close}{value}?"))
+    let close = close_to(name, &known).first().filter(|close| **close != name).copied()?;
+    let is_unknown = unmet.cause == UnmetCause::Unknown;
+    is_unknown.then(|| format!("; did you mean boot:{close}{value}?"))
 }
 
 impl Failure {
@@ -344,6 +357,9 @@ impl Failure {
                 [told("stdout", stdout), told("stderr", stderr)].concat()
             }
             Self::Unfound { candidates, .. } => shown(candidates),
+            Self::Kernel { error: VmError::Unmet(unmet), .. } if unmet.len() > 1 => {
+                each_unmet(unmet)
+            }
             _ => Vec::new(),
         };
         let whole = self.to_string();

@@ -263,8 +263,8 @@ impl Condition {
     /// What these files prove in a guest with so much memory, in MiB.
     ///
     /// # Errors
-    /// A setting that the kernel ignored.
-    pub(crate) fn proofs(&self, read: &[Read], memory_mib: u32) -> Result<Vec<Proof>, Unmet> {
+    /// The settings that the kernel ignored.
+    pub(crate) fn proofs(&self, read: &[Read], memory_mib: u32) -> Result<Vec<Proof>, Vec<Unmet>> {
         let prove = |setting: &Setting| {
             let name = setting.to_string();
             if let Setting::Seccomp(_) = setting {
@@ -278,13 +278,16 @@ impl Condition {
                 Unmet { setting: setting.to_string(), cause, what, help }
             })
         };
-        self.settings.iter().map(prove).collect()
+        let (proofs, unmet): (Vec<_>, Vec<_>) =
+            self.settings.iter().map(prove).partition(Result::is_ok);
+        let unmet: Vec<Unmet> = unmet.into_iter().filter_map(Result::err).collect();
+        if unmet.is_empty() { Ok(proofs.into_iter().flatten().collect()) } else { Err(unmet) }
     }
 
-    /// A parameter of a module that is not built into this kernel, of which Linux reports nothing:
+    /// Parameters of modules that are not built into this kernel, of which Linux reports nothing:
     /// it compares words with the parameters' names, which are in its data.
-    pub(crate) fn missing_parameter(&self, vmlinux: &[u8]) -> Option<Unmet> {
-        let missing = self.settings.iter().find(|setting| match setting {
+    pub(crate) fn missing_parameters(&self, vmlinux: &[u8]) -> Vec<Unmet> {
+        let is_missing = |setting: &&Setting| match setting {
             Setting::Boot(word) => {
                 let name = parameter(word);
                 let of_module = name.contains('.') && !name.starts_with("sysctl.");
@@ -292,13 +295,14 @@ impl Condition {
                 of_module && meant && !names_parameter(vmlinux, name.as_bytes())
             }
             _ => false,
-        })?;
-        Some(Unmet {
-            setting: missing.to_string(),
+        };
+        let unmet = |setting: &Setting| Unmet {
+            setting: setting.to_string(),
             cause: UnmetCause::Unknown,
             what: "no module that is built into this kernel has such a parameter".to_owned(),
             help: None,
-        })
+        };
+        self.settings.iter().filter(is_missing).map(unmet).collect()
     }
 
     /// The file of what measured processes restrain themselves by.
@@ -319,9 +323,9 @@ impl Condition {
         is_restrained.then(|| restraint(layers.unwrap_or(0), ruleset, filter))
     }
 
-    /// What the kernel printed about a word whose value it does not take, with the word.
-    pub(crate) fn complaint(&self, printed: &Tail) -> Option<(&Setting, String)> {
-        self.settings.iter().find_map(|setting| {
+    /// What the kernel printed about words whose values it does not take, with each word.
+    pub(crate) fn complaints(&self, printed: &Tail) -> impl Iterator<Item = (&Setting, String)> {
+        self.settings.iter().filter_map(|setting| {
             let Setting::Boot(word) = setting else { return None };
             let (_, value) = word.split_once('=')?;
             printed.line(|line| complains(line, value)).map(|line| (setting, line))

@@ -91,9 +91,9 @@ pub enum VmError {
         UNANSWERED
     )]
     ArchCapabilities,
-    /// A setting of the condition can't be had in the guest.
-    #[error("{0}")]
-    Unmet(Unmet),
+    /// Settings of the condition, at least one, that can't be had in the guest.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Unmet(Vec<Unmet>),
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
     Save {

@@ -347,16 +347,19 @@ fn without_meaning(word: &str) -> Result<Condition, Failure> {
 /// What became of a setting with which the kernel could not be measured.
 fn obstacle(error: &VmError) -> (SettingOutcome, String) {
     match error {
-        VmError::Unmet(Unmet { cause: UnmetCause::Unknown, what, .. }) => {
-            (SettingOutcome::Unknown, what.clone())
-        }
-        VmError::Unmet(Unmet { cause, what, help, .. }) => {
-            let outcome = match cause {
-                UnmetCause::Unseen => SettingOutcome::Unseen,
+        VmError::Unmet(unmet) => {
+            let outcome = match unmet.first().map(|unmet| unmet.cause) {
+                Some(UnmetCause::Unknown) => SettingOutcome::Unknown,
+                Some(UnmetCause::Unseen) => SettingOutcome::Unseen,
                 _ => SettingOutcome::Refused,
             };
-            let help = help.map_or_else(String::new, |help| format!("; {help}"));
-            (outcome, what.clone() + &help)
+            let help = |unmet: &Unmet| unmet.help.map_or(String::new(), |help| format!("; {help}"));
+            let reason = match &unmet[..] {
+                // The row has its name.
+                [unmet] => unmet.what.clone() + &help(unmet),
+                _ => error.to_string(),
+            };
+            (outcome, reason)
         }
         error => (SettingOutcome::Failed, error.to_string()),
     }

@@ -298,7 +298,8 @@ fn the_guests_own_words_are_found_however_they_are_quoted() {
 #[test]
 fn a_modules_parameter_is_one_that_the_kernels_data_names() {
     let missing = |word: &str, vmlinux: &[u8]| {
-        parse(word).unwrap().missing_parameter(vmlinux).map(|unmet| unmet.setting)
+        let unmet = parse(word).unwrap().missing_parameters(vmlinux);
+        unmet.first().map(|unmet| unmet.setting.clone())
     };
     let data = b"x\0printk.time\0\0a_b.c-d\0cgroup.memory=\0xprintk.no\0printk.timex\0";
     for word in ["boot:printk.time=1", "boot:a-b.c_d=1", "boot:cgroup.memory=x", "boot:plain=1"] {
@@ -348,7 +349,7 @@ fn a_value_that_the_kernel_does_not_take_is_found_in_what_it_printed() {
     let told = |text: &str, line: &str| {
         let mut tail = Tail::default();
         tail.extend(line.as_bytes());
-        parse(text).unwrap().complaint(&tail).map(|(setting, _)| setting.to_string())
+        parse(text).unwrap().complaints(&tail).next().map(|(setting, _)| setting.to_string())
     };
     let line = "x\n[ 0.1] Spectre V2 : unknown option (offf). Switching to AUTO select\nboo\n";
     assert_eq!(told("boot:spectre_v2=offf", line).as_deref(), Some("boot:spectre_v2=offf"));

@@ -5,7 +5,7 @@ use crate::arch::{
 };
 use crate::error::{GuestCause, Step};
 use crate::qemu::error::{KILLED_HELP, shortage_help};
-use crate::{Unmet, UnmetCause, Unplaceable, VmError};
+use crate::{UnmetCause, Unplaceable, VmError};
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
@@ -38,8 +38,10 @@ impl VmError {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/reference/cpu.md explains them"
             }
-            Self::Unmet(Unmet { help: Some(help), .. }) => help,
-            Self::Unmet(Unmet { cause: UnmetCause::Unknown, .. }) => {
+            Self::Unmet(unmet) if unmet.iter().any(|unmet| unmet.help.is_some()) => {
+                return unmet.iter().find_map(|unmet| unmet.help);
+            }
+            Self::Unmet(unmet) if unmet.iter().any(|it| it.cause == UnmetCause::Unknown) => {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"
             }

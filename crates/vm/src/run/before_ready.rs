@@ -4,7 +4,7 @@
 use pathmeter_wire::{Kind, RawFrame, message};
 
 use crate::{
-    Condition, Facts, Unmet, UnmetCause, VmError,
+    Condition, Facts, Setting, Unmet, UnmetCause, VmError,
     condition::proof::Read,
     console::Tail,
     error::GuestCause,
@@ -14,9 +14,9 @@ use crate::{
 /// What a frame before READY means.
 enum BeforeReady {
     Fact { one_too_many: bool },
-    Shown,
+    Kept,
     Ready,
-    Unmet(Unmet),
+    Unmet,
     Fails(GuestCause),
 }
 
@@ -26,12 +26,21 @@ pub(crate) fn await_ready(
     guest: &mut impl Guest,
     condition: &Condition,
 ) -> Result<(Facts, Vec<Read>), VmError> {
-    let mut told =
-        Told { condition, asked: condition.reads(), facts: Facts::default(), read: vec![] };
+    let mut told = Told {
+        condition,
+        asked: condition.reads(),
+        facts: Facts::default(),
+        read: vec![],
+        unmet: vec![],
+    };
     loop {
-        let heard = guest.next_frame(|frame| told.before_ready(frame))?;
+        let heard = match guest.next_frame(|frame| told.before_ready(frame)) {
+            // It was to tell whether there are more; so much is known.
+            Err(VmError::Guest { .. }) if !told.unmet.is_empty() => BeforeReady::Unmet,
+            heard => heard?,
+        };
         let cause = match heard {
-            BeforeReady::Fact { one_too_many: false } | BeforeReady::Shown => continue,
+            BeforeReady::Fact { one_too_many: false } | BeforeReady::Kept => continue,
             BeforeReady::Fact { one_too_many: true } => {
                 let what = "more files about the CPU than there are".to_owned();
                 GuestCause::Protocol { what }
@@ -41,7 +50,7 @@ pub(crate) fn await_ready(
                 taken(&guest.printed(), condition)?;
                 return Ok((told.facts, told.read));
             }
-            BeforeReady::Unmet(unmet) => return Err(VmError::Unmet(unmet)),
+            BeforeReady::Unmet => return Err(VmError::Unmet(told.unmet)),
             BeforeReady::Fails(cause) => cause,
         };
         return Err(guest.failure(cause));
@@ -56,6 +65,8 @@ struct Told<'a> {
     facts: Facts,
     /// What it has shown, in that order.
     read: Vec<Read>,
+    /// The settings that can't be had, each once.
+    unmet: Vec<Unmet>,
 }
 
 impl Told<'_> {
@@ -73,8 +84,12 @@ impl Told<'_> {
                 Ok(shown) => self.shown(&shown),
                 Err(error) => protocol(error.to_string()),
             },
-            Kind::Unmet => unmet(frame, self.condition),
+            Kind::Unmet => match message::read_unmet(frame) {
+                Ok(unmet) => self.unmet(&unmet),
+                Err(error) => protocol(error.to_string()),
+            },
             kind => match (kind, message::read_plain(frame)) {
+                (Kind::Done, Ok(_)) if !self.unmet.is_empty() => BeforeReady::Unmet,
                 (Kind::Ready, Ok(_)) if self.read.len() == self.asked.len() => BeforeReady::Ready,
                 (Kind::Ready, Ok(_)) => protocol("READY before what was to be shown".to_owned()),
                 (Kind::Abort, Ok(reason)) => {
@@ -92,37 +107,37 @@ impl Told<'_> {
         match self.asked.get(next) {
             Some((path, part)) if shown.file == next as u64 => {
                 self.read.push(Read::new((path, part), shown.error, shown.text));
-                BeforeReady::Shown
+                BeforeReady::Kept
             }
             _ => BeforeReady::Fails(GuestCause::Protocol {
                 what: "a file that was not asked for".to_owned(),
             }),
         }
     }
-}
 
-/// Which setting the agent could not have.
-fn unmet(frame: &RawFrame<'_>, condition: &Condition) -> BeforeReady {
-    let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
-    let message::Unmet { setting, cause, what } = match message::read_unmet(frame) {
-        Ok(unmet) => unmet,
-        Err(error) => return protocol(error.to_string()),
-    };
-    let named = usize::try_from(setting).ok().and_then(|at| condition.settings().get(at));
-    let what = printable(&String::from_utf8_lossy(what));
-    named.map_or_else(
-        || protocol("a setting that was not asked for".to_owned()),
-        |setting| {
-            let (setting, cause) = (setting.to_string(), cause.into());
-            BeforeReady::Unmet(Unmet { setting, cause, what, help: None })
-        },
-    )
+    /// Keeps which setting the agent could not have.
+    fn unmet(&mut self, unmet: &message::Unmet<'_>) -> BeforeReady {
+        let place = usize::try_from(unmet.setting).ok();
+        let named = place.and_then(|at| self.condition.settings().get(at)).map(ToString::to_string);
+        match named {
+            Some(setting) if self.unmet.iter().all(|before| before.setting != setting) => {
+                let what = printable(&String::from_utf8_lossy(unmet.what));
+                self.unmet.push(Unmet { setting, cause: unmet.cause.into(), what, help: None });
+                BeforeReady::Kept
+            }
+            _ => BeforeReady::Fails(GuestCause::Protocol {
+                what: "a setting that was not asked for".to_owned(),
+            }),
+        }
+    }
 }
 
 /// Whether the kernel took the values of its words, as far as it printed anything about them.
 fn taken(printed: &Tail, condition: &Condition) -> Result<(), VmError> {
-    let Some((setting, line)) = condition.complaint(printed) else { return Ok(()) };
-    let (setting, cause) = (setting.to_string(), UnmetCause::Refused);
-    let what = format!("the kernel printed: {line}");
-    Err(VmError::Unmet(Unmet { setting, cause, what, help: None }))
+    let of_line = |(setting, line): (&Setting, String)| {
+        let what = format!("the kernel printed: {line}");
+        Unmet { setting: setting.to_string(), cause: UnmetCause::Refused, what, help: None }
+    };
+    let unmet: Vec<Unmet> = condition.complaints(printed).map(of_line).collect();
+    if unmet.is_empty() { Ok(()) } else { Err(VmError::Unmet(unmet)) }
 }

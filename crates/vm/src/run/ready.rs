@@ -125,15 +125,15 @@ pub(crate) fn boot_guest<G: Guest>(
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
     ]);
     let release = image.release.clone();
-    let missing = settings.condition.missing_parameter(vmlinux(&image.boot));
+    let missing = settings.condition.missing_parameters(vmlinux(&image.boot));
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
     let (facts, read) = await_ready(&mut guest, &settings.condition)?;
-    let proofs = match missing {
-        Some(missing) => Err(missing),
-        None => settings.condition.proofs(&read, settings.memory_mib),
+    let proofs = match settings.condition.proofs(&read, settings.memory_mib) {
+        Ok(proofs) if missing.is_empty() => proofs,
+        Ok(_) => return Err(VmError::Unmet(missing)),
+        Err(ignored) => return Err(VmError::Unmet([missing, ignored].concat())),
     };
-    let proofs = proofs.map_err(VmError::Unmet)?;
     Ok((guest, Description { release, firmware, facts, proofs }))
 }

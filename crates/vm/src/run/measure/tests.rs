@@ -32,12 +32,17 @@ fn panicked() -> GuestCause {
 
 /// What is known of a setting in a guest that shows this of its files.
 fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
-    let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
     let shows = |(file, &(error, text)): (usize, &(u64, &[u8]))| {
         let shown = message::Shown { file: file as u64, error, text };
-        (At::Boot, Fault::Sends(frame(|buffer| message::shown(buffer, &shown))))
+        frame(|buffer| message::shown(buffer, &shown))
     };
-    let faults = texts.iter().enumerate().map(shows).collect();
+    told_at_boot(under, texts.iter().enumerate().map(shows).collect())
+}
+
+/// What is known of settings in a guest that sends these frames before READY.
+fn told_at_boot(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
+    let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
+    let faults = frames.into_iter().map(|frame| (At::Boot, Fault::Sends(frame))).collect();
     let settings = Settings { condition, ..Settings::default() };
     let host = Rc::new(FakeHost { faults, settings, ..FakeHost::default() });
     let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
@@ -63,10 +68,11 @@ fn a_setting_is_proved_by_what_the_guest_shows_or_is_not() {
 
 #[test]
 fn a_setting_that_the_kernel_ignored_is_an_error_with_what_it_has() {
-    let error = |under: &str, texts: &[(u64, &[u8])]| match proved(under, texts) {
+    let errors = |under: &str, texts: &[(u64, &[u8])]| match proved(under, texts) {
         Err(VmError::Unmet(unmet)) => unmet,
         other => panic!("{other:?}"),
     };
+    let error = |under: &str, texts: &[(u64, &[u8])]| errors(under, texts).swap_remove(0);
     let shows: [(u64, &[u8]); 2] = [(0, b"tsc\n"), (0, b"tsc jiffies\n")];
     let clock = error("boot:clocksource=hpet", &shows);
     assert_eq!(clock.cause, UnmetCause::Refused);
@@ -76,6 +82,25 @@ fn a_setting_that_the_kernel_ignored_is_an_error_with_what_it_has() {
     assert!(pages.help.unwrap().contains("--memory 1024"));
     let parameter = error("boot:printk.nosuch=1", &[(2, b"")]);
     assert_eq!(parameter.cause, UnmetCause::Unknown);
+    let both = errors("boot:mds=off sysctl:vm.swappiness=1 boot:tsx=on", &[(0, b"60\n"); 3]);
+    assert_eq!(both.len(), 2, "{both:?}");
+}
+
+#[test]
+fn all_settings_that_the_agent_can_not_have_are_told_at_once_and_each_once() {
+    let unmet = |setting| {
+        let unmet = message::Unmet { setting, cause: message::UnmetCause::Refused, what: b"no" };
+        frame(|buffer| message::unmet(buffer, &unmet))
+    };
+    let done = || frame(|buffer| message::plain(buffer, Kind::Done, b""));
+    let told =
+        |frames: Vec<Vec<u8>>| told_at_boot("boot:x boot:y", frames).unwrap_err().to_string();
+    assert_eq!(told(vec![unmet(0), unmet(1), done()]), "boot:x: no; boot:y: no");
+    // One that goes on, or dies, has told enough; so has one that repeats itself.
+    assert!(told(vec![unmet(1)]).contains("READY"), "{}", told(vec![unmet(1)]));
+    for again in [vec![unmet(1), unmet(1), done()], vec![unmet(2), done()]] {
+        assert!(told(again).contains("a setting that was not asked for"));
+    }
 }
 
 #[test]
