@@ -284,7 +284,7 @@ impl Benchmarks<'_> {
                 let last = output.text.lines().rev().find(|line| !line.trim().is_empty());
                 let last = last.map_or("nothing".to_owned(), clean);
                 Err(Unlike::Reason(format!(
-                    "the framework did not tell that it was executed; the last it printed: {last}"
+                    "the framework did not report that it was executed; its last output: {last}"
                 )))
             }
             more => Err(Unlike::Reason(format!("{} benchmarks have this name", more.len()))),
