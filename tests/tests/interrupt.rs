@@ -119,14 +119,16 @@ fn an_explanation_ends_in_each_phase_and_on_both_sides() {
     // Each hangs in its phase until the signal comes.
     let phases = [("booting", fake("hangs")), ("running the paths", built("hangs-in-stat"))];
     for (phase, kernel) in phases {
-        for against in [&["--against", "file.stat"][..], &[&kernel], &[]] {
+        // Two paths of one kernel share a guest. Of the same kernel twice one side executes it and
+        // the other waits for that, unless nothing is kept.
+        let both = [&*kernel, "--no-cache"];
+        for (against, guests) in
+            [(&["--against", "file.stat"][..], 1), (&both[..1], 1), (&both, 2), (&[], 1)]
+        {
             let scene = Scene::cold();
             let arguments = ["explain", "file.stat", &kernel];
             let mut running = scene.start(&[&arguments[..], against].concat());
             running.until_printed(phase);
-            // A guest for each kernel; two paths of one kernel share one. Of the same kernel twice
-            // one side boots it and the other waits.
-            let guests = if against == [&kernel] && phase != "booting" { 2 } else { 1 };
             running.until("its guests run", || scene.guests().len() == guests);
             running.signal(Signal::INT);
             assert_interrupted(&scene, running);

@@ -228,10 +228,11 @@ impl Under<'_> {
         };
         let row = against.paths.row(about(), &new);
         let row = if row.is_in_doubt() { self.confirmed(row, entry, against)? } else { row };
-        let row = row.with_proofs(new.configuration.proofs.clone());
         // What a path costs was decided with all of them at hand.
         let part = against.paths.row(about(), &self.selection.apply(new.clone()));
         let row = row.only(&part, |path| self.selection.holds(path));
+        // One that changed none of the paths that are shown may not have been in force.
+        let row = row.with_proofs(new.configuration.proofs.clone());
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
         let row = if self.explain { self.explained(&image, row)? } else { row };
