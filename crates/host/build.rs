@@ -5,8 +5,12 @@
 #[path = "../vm/build/static_program.rs"]
 mod static_program;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 use static_program::{LINK, compile};
 
@@ -16,6 +20,7 @@ const LIBRARIES: [&str; 3] = ["probes", "catalogue", "live"];
 fn main() -> ExitCode {
     let feature = |name| format!("--cfg=feature=\"{name}\"");
     let built = build("batches", &[&feature("batch")])
+        .and_then(|()| pack("batches"))
         .and_then(|()| build("counter", &[&feature("pmu")]))
         .and_then(|()| build("clock", &[]));
     match built {
@@ -46,4 +51,16 @@ fn build(name: &str, features: &[&str]) -> Result<(), String> {
     let root = crates.join("live/src/program.rs");
     let link = format!("-Clink-args={LINK}");
     compile(crates, &out, "program", &root, &LIBRARIES, &["--crate-type=bin", &link])
+}
+
+/// Compresses the program in this folder.
+fn pack(name: &str) -> Result<(), String> {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);
+    let packed = || -> Result<(), std::io::Error> {
+        let program = std::fs::read(out.join("pathmeter_program"))?;
+        let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
+        packer.write_all(&program)?;
+        std::fs::write(out.join("packed"), packer.finish()?)
+    };
+    packed().map_err(|error| format!("{}: {error}", out.display()))
 }

@@ -16,7 +16,7 @@ use crate::file::{self, Held, contents};
 use crate::path::Path;
 use crate::refusal::{Refusal, refused, unknown};
 use crate::{btf, cgroup, tracing};
-use call::{LOAD, Load, ProgramInfo, bpf};
+use call::{LOAD, Load, ProgramInfo, bpf, lock_memory};
 use kinds::{LSM, PlaceKind, TYPES, Type};
 use target::Target;
 
@@ -152,17 +152,6 @@ fn load(kind: &Type, function: u32, log: &mut [u8]) -> sys::Ret {
     };
     // SAFETY: the instructions, the licence and the log live, and are as long as is said.
     unsafe { bpf(LOAD, &mut attr) }
-}
-
-/// Lets this process lock so much memory, by which kernels before 5.11 count programs; what it
-/// could before.
-fn lock_memory(new: [u64; 2]) -> Option<[u64; 2]> {
-    const RLIMIT_MEMLOCK: usize = 8;
-    let mut old = [0; 2];
-    let places = [new.as_ptr() as usize, old.as_mut_ptr() as usize];
-    // SAFETY: the kernel reads one `struct rlimit64`, and writes one.
-    unsafe { sys::checked(nr::PRLIMIT64, [0, RLIMIT_MEMLOCK, places[0], places[1], 0, 0]) }.ok()?;
-    Some(old)
 }
 
 /// Waits until the kernel has freed what it made on the way: it does so later, by tasks of its own,

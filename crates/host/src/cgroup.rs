@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use thiserror::Error;
 
-use crate::TIMING;
 use crate::memory::memory_file;
 use crate::mounts::{Mount, own_group, version_1};
 use crate::quantity::has;
+use crate::timing_program;
 
 /// The name of a limit that is the number of groups instead, each in the one before.
 const DEPTH: &str = "depth";
@@ -240,7 +240,7 @@ fn list(place: &Path) -> io::Result<File> {
 /// Starts the process that removes the groups.
 fn guard(outermost: &Path, depth: usize) -> Result<Child, GroupError> {
     let failed = |error: io::Error| GroupError::Guard(error.to_string());
-    let file = memory_file(TIMING).map_err(failed)?;
+    let file = timing_program().and_then(|it| memory_file(&it)).map_err(failed)?;
     Command::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
         .arg("guard")
         .arg(outermost)

@@ -23,6 +23,10 @@ mod session;
 mod surroundings;
 mod tracepoint;
 
+use std::io::{self, Read};
+
+use flate2::read::ZlibDecoder;
+
 pub use bpf::Programs;
 pub use cgroup::{GroupError, Limit};
 pub use condition::{Condition, Setting};
@@ -33,8 +37,14 @@ pub use session::{Progress, SessionError, Wanted, allowed_cpus, measure};
 pub use surroundings::Surroundings;
 pub use tracepoint::{TracepointError, number as tracepoint_number};
 
-/// The program of live hosts, whose windows are batches of calls.
-const TIMING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/pathmeter_program"));
+/// The program of live hosts, whose windows are batches of calls: 2.4 MB that are the same code many
+/// times, and so 0.2 MB here.
+fn timing_program() -> Result<Vec<u8>, io::Error> {
+    const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/packed"));
+    let mut program = Vec::new();
+    ZlibDecoder::new(PACKED).read_to_end(&mut program)?;
+    Ok(program)
+}
 /// The same with windows of one call, and stamps that read the processor's counter.
 pub const COUNTING: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/counter/pathmeter_program"));
 /// The same with the agent's stamps, which read the clock.

@@ -16,11 +16,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{FdFlags, fcntl_setfd};
 use thiserror::Error;
 
-use crate::TIMING;
 use crate::bpf::Programs;
 use crate::cgroup::Group;
 use crate::condition::Condition;
 use crate::memory::memory_file;
+use crate::timing_program;
 
 /// Most bytes of a line of an answer: all samples of a process in one.
 const MAX_LINE: u64 = 32 * MAX_SAMPLES as u64;
@@ -133,7 +133,7 @@ impl Server {
         condition: &Condition,
         group: Option<&Group>,
     ) -> Result<Self, ServerError> {
-        let file = memory_file(TIMING)?;
+        let file = memory_file(&timing_program()?)?;
         let restraint = condition.restraint.as_deref().map(memory_file).transpose()?;
         let list: String = condition.programs.iter().map(Programs::line).collect();
         let programs = (!list.is_empty()).then(|| memory_file(list.as_bytes())).transpose()?;

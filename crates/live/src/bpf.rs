@@ -17,7 +17,7 @@ mod target;
 use pathmeter_probes::sys::{self, nr};
 
 use crate::ground::{Refused, at};
-use call::{LOAD, Load, bpf};
+use call::{LOAD, Load, bpf, lock_memory};
 use kinds::{PlaceKind, TYPES, Type};
 use target::Target;
 
@@ -191,17 +191,6 @@ fn load(kind: &Type, function: u32) -> sys::Ret {
     };
     // SAFETY: the instructions and the licence live, and are as long as is said; there is no log.
     unsafe { bpf(LOAD, &mut attr) }
-}
-
-/// Lets this process lock so much memory, by which kernels before 5.11 count programs; what it
-/// could before.
-fn lock_memory(new: [u64; 2]) -> Option<[u64; 2]> {
-    const RLIMIT_MEMLOCK: usize = 8;
-    let mut old = [0; 2];
-    let places = [new.as_ptr() as usize, old.as_mut_ptr() as usize];
-    // SAFETY: the kernel reads one `struct rlimit64`, and writes one.
-    unsafe { sys::checked(nr::PRLIMIT64, [0, RLIMIT_MEMLOCK, places[0], places[1], 0, 0]) }.ok()?;
-    Some(old)
 }
 
 /// `struct bpf_prog_info`, as far as it is looked at.

@@ -28,6 +28,7 @@
 mod action;
 mod arch;
 pub mod batch;
+pub mod btf;
 mod call;
 pub mod clock;
 #[path = "arch/x86_64/compat32.rs"]

@@ -315,7 +315,7 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
         ],
     };
     if calls_differ {
-        lines.push(format!("calls before{BEFORE}are those of the first run"));
+        lines.push(format!("N{BEFORE}M calls: N in the first run, M in the later ones"));
     }
     if marked {
         lines.push(format!("{MANY_VALUES} marks several exact values; their median is shown"));
@@ -333,8 +333,8 @@ fn add_up(result: &Measurement, execution: &Execution, style: Style) -> String {
     if result.only_process().is_some() {
         let (steps, all) = (grouped(steps), grouped(first.clock.saturating_sub(first.idle)));
         return style.quiet(&format!(
-            "first run: own work {steps} of all {all} steps; the rest is other processes', or no \
-             process's"
+            "first run: own work {steps} of all {all} steps; the rest belongs to other processes, \
+             or to none"
         ));
     }
     let (sum, clock, idle) = (grouped(steps), grouped(first.clock), grouped(first.idle));

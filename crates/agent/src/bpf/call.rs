@@ -114,3 +114,14 @@ unsafe fn tell<T>(fd: usize, info: &mut T) -> Result<(), i32> {
     // SAFETY: the kernel writes at most as many bytes as it is told that there are.
     unsafe { bpf(INFO_BY_FD, &mut attr) }.map(drop)
 }
+
+/// Lets this process lock so much memory, by which kernels before 5.11 count programs; what it
+/// could before.
+pub(super) fn lock_memory(new: [u64; 2]) -> Option<[u64; 2]> {
+    const RLIMIT_MEMLOCK: usize = 8;
+    let mut old = [0; 2];
+    let places = [new.as_ptr() as usize, old.as_mut_ptr() as usize];
+    // SAFETY: the kernel reads one `struct rlimit64`, and writes one.
+    unsafe { sys::checked(nr::PRLIMIT64, [0, RLIMIT_MEMLOCK, places[0], places[1], 0, 0]) }.ok()?;
+    Some(old)
+}

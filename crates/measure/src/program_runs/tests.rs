@@ -40,21 +40,7 @@ fn row(kind: RowKind, id: u32, steps: u64) -> AccountRow {
 }
 
 fn account(rows: Vec<AccountRow>) -> Account {
-    let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-    let (windows, processes) = (Vec::new(), AccountProcesses::default());
-    let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-    Account {
-        idled: 0,
-        rows,
-        regions,
-        misuses,
-        cells,
-        windows,
-        processes,
-        threads,
-        sleeps,
-        tree: None,
-    }
+    Account { rows, ..Account::default() }
 }
 
 fn of(runs: Vec<Account>) -> Accounts {

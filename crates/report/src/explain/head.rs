@@ -98,8 +98,8 @@ const UNNAMED_CODE: &str = "some code is in no packed file, and is named by its 
 fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {
     let deeper = (program.deeper > 0).then(|| {
         format!(
-            "{} calls of the run were made on top of {DEEPEST_CALL} others: what they execute \
-             counts in the last of these",
+            "{} calls of the run are deeper than {DEEPEST_CALL} calls: their instructions count in \
+             the one at that depth",
             grouped(program.deeper)
         )
     });

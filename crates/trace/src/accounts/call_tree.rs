@@ -152,15 +152,15 @@ impl<R: Read> Reader<R> {
             _ => return Err("a tree has an unknown form"),
         };
         let (deeper, beyond) = (self.number()?, self.number()?);
-        if self.tree.is_some() {
+        if self.account.tree.is_some() {
             return Err("a run has two trees");
         }
-        self.tree = Some(AccountTree { form, deeper, beyond, ..AccountTree::default() });
+        self.account.tree = Some(AccountTree { form, deeper, beyond, ..AccountTree::default() });
         Ok(())
     }
 
     fn known_tree(&mut self) -> Result<&mut AccountTree, &'static str> {
-        self.tree.as_mut().ok_or("it has a node of no tree")
+        self.account.tree.as_mut().ok_or("it has a node of no tree")
     }
 
     pub(super) fn node(&mut self) -> Result<(), &'static str> {

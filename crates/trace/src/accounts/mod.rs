@@ -80,7 +80,7 @@ pub struct AccountRow {
 }
 
 /// A run, as the plugin saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// How often the CPU was told to wait.
     pub idled: u64,
@@ -252,15 +252,8 @@ pub fn accounts(stream: impl Read) -> Accounts {
     let mut reader = Reader {
         stream: std::io::BufReader::new(stream),
         names: Vec::new(),
-        regions: Vec::new(),
+        account: Account::default(),
         windows: 0,
-        misuses: Vec::new(),
-        cells: Vec::new(),
-        point_windows: Vec::new(),
-        processes: AccountProcesses::default(),
-        threads: AccountThreads::default(),
-        sleeps: AccountSleeps::default(),
-        tree: None,
         pages: Vec::new(),
         events: HashSet::new(),
     };
@@ -277,17 +270,10 @@ struct Reader<R> {
     stream: R,
     /// Of regions and expectations, by number.
     names: Vec<String>,
-    /// Of the run that is being read.
-    regions: Vec<AccountRegion>,
-    /// How many windows they have together.
+    /// The run that is being read.
+    account: Account,
+    /// How many windows its regions have together.
     windows: usize,
-    misuses: Vec<Misuse>,
-    cells: Vec<AccountCell>,
-    point_windows: Vec<AccountWindow>,
-    processes: AccountProcesses,
-    threads: AccountThreads,
-    sleeps: AccountSleeps,
-    tree: Option<AccountTree>,
     /// Of all runs.
     pages: Vec<CodePage>,
     /// Those that differ: most executions of a region have the same.
@@ -310,15 +296,8 @@ impl<R: Read> Reader<R> {
                     continue;
                 }
             };
-            self.regions.clear();
+            self.account = Account::default();
             self.windows = 0;
-            self.misuses.clear();
-            self.cells.clear();
-            self.point_windows.clear();
-            self.processes = AccountProcesses::default();
-            self.threads = AccountThreads::default();
-            self.sleeps = AccountSleeps::default();
-            self.tree = None;
             if runs.len() == MAX_RUNS {
                 return Err("it has too many runs");
             }
@@ -334,22 +313,7 @@ impl<R: Read> Reader<R> {
             return Err("a run has too many rows");
         }
         let rows = (0..count).map(|_| self.row()).collect::<Result<_, _>>()?;
-        let (regions, misuses) = (take(&mut self.regions), take(&mut self.misuses));
-        let (cells, windows) = (take(&mut self.cells), take(&mut self.point_windows));
-        let (processes, threads) = (take(&mut self.processes), take(&mut self.threads));
-        let (sleeps, tree) = (take(&mut self.sleeps), take(&mut self.tree));
-        Ok(Account {
-            idled,
-            rows,
-            regions,
-            misuses,
-            cells,
-            windows,
-            processes,
-            threads,
-            sleeps,
-            tree,
-        })
+        Ok(Account { idled, rows, ..take(&mut self.account) })
     }
 
     /// A record about regions, windows, cells, processes, sleeps, threads or a tree.
@@ -424,12 +388,12 @@ impl<R: Read> Reader<R> {
     /// The region whose name has this number.
     fn region_of(&mut self, name: u64) -> Result<&mut AccountRegion, &'static str> {
         let name = self.name_of(name)?;
-        let known = self.regions.iter().position(|region| region.name == name);
-        let at = known.unwrap_or(self.regions.len());
+        let known = self.account.regions.iter().position(|region| region.name == name);
+        let at = known.unwrap_or(self.account.regions.len());
         if known.is_none() {
-            self.regions.push(AccountRegion { name, ..AccountRegion::default() });
+            self.account.regions.push(AccountRegion { name, ..AccountRegion::default() });
         }
-        self.regions.get_mut(at).ok_or("a region is missing")
+        self.account.regions.get_mut(at).ok_or("a region is missing")
     }
 
     fn misuse(&mut self) -> Result<(), &'static str> {
@@ -444,8 +408,8 @@ impl<R: Read> Reader<R> {
             6 => Misuse::Outside(name),
             _ => return Err("a region is marked wrongly in an unknown way"),
         };
-        if self.misuses.len() < MAX_MISUSES {
-            self.misuses.push(misuse);
+        if self.account.misuses.len() < MAX_MISUSES {
+            self.account.misuses.push(misuse);
         }
         Ok(())
     }
@@ -480,10 +444,10 @@ impl<R: Read> Reader<R> {
         if i64::try_from(instructions).is_err() {
             return Err("a cell has less than no instruction");
         }
-        if self.cells.len() == MAX_CELLS {
+        if self.account.cells.len() == MAX_CELLS {
             return Err("a run has too many cells");
         }
-        self.cells.push(AccountCell { kind, id, address, times, instructions });
+        self.account.cells.push(AccountCell { kind, id, address, times, instructions });
         Ok(())
     }
 

@@ -72,11 +72,11 @@ impl<R: Read> Reader<R> {
     fn window_of(&mut self, number: u64) -> Result<&mut AccountWindow, &'static str> {
         let number = u32::try_from(number).ok().filter(|at| (*at as usize) < points::MAX_WINDOWS);
         let number = number.ok_or("a window's number is out of range")?;
-        let known = self.point_windows.iter().position(|window| window.number == number);
-        let at = known.unwrap_or(self.point_windows.len());
+        let known = self.account.windows.iter().position(|window| window.number == number);
+        let at = known.unwrap_or(self.account.windows.len());
         if known.is_none() {
-            self.point_windows.push(AccountWindow { number, ..AccountWindow::default() });
+            self.account.windows.push(AccountWindow { number, ..AccountWindow::default() });
         }
-        self.point_windows.get_mut(at).ok_or("a window is missing")
+        self.account.windows.get_mut(at).ok_or("a window is missing")
     }
 }

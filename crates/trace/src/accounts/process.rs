@@ -72,7 +72,8 @@ impl<R: Read> Reader<R> {
             _ => return Err("processes are missing for an unknown reason"),
         };
         let (beyond, unseen) = (self.number()?, self.number()?);
-        self.processes = AccountProcesses { unparted, beyond, unseen, ..Default::default() };
+        self.account.processes =
+            AccountProcesses { unparted, beyond, unseen, ..Default::default() };
         Ok(())
     }
 
@@ -80,7 +81,7 @@ impl<R: Read> Reader<R> {
         let (parent, order) = (self.number()?, self.number()?);
         let (name, tasks) = (self.name()?, self.number()?);
         let parent = place(parent);
-        let known = &mut self.processes.processes;
+        let known = &mut self.account.processes.processes;
         if known.len() == MAX_PROCESSES {
             return Err("a run has too many processes");
         }
@@ -100,7 +101,9 @@ impl<R: Read> Reader<R> {
             0 => Ok(Owner::Unknown),
             number if number == u64::from(UNNAMED) => Ok(Owner::Beyond),
             number => match place(number) {
-                Some(place) if place < self.processes.processes.len() => Ok(Owner::Process(place)),
+                Some(place) if place < self.account.processes.processes.len() => {
+                    Ok(Owner::Process(place))
+                }
                 _ => Err("a row's process is unknown"),
             },
         }
@@ -112,10 +115,10 @@ impl<R: Read> Reader<R> {
         if !row.kind.is_own_work() {
             return Err("a process has work that is not its own");
         }
-        if self.processes.parts.len() == MAX_PARTS {
+        if self.account.processes.parts.len() == MAX_PARTS {
             return Err("a run's processes have too many rows");
         }
-        self.processes.parts.push((owner, row));
+        self.account.processes.parts.push((owner, row));
         Ok(())
     }
 }

@@ -74,7 +74,7 @@ impl<R: Read> Reader<R> {
             _ => return Err("sleeps are missing for an unknown reason"),
         };
         let (unknown, idle) = (self.number()?, self.number()?);
-        self.sleeps =
+        self.account.sleeps =
             AccountSleeps { sleepless, idle_unknown: unknown != 0, idle, sleeps: Vec::new() };
         Ok(())
     }
@@ -90,12 +90,12 @@ impl<R: Read> Reader<R> {
         if by_kind == RowKind::Region {
             return Err("a region wakes no task");
         }
-        if self.sleeps.sleeps.len() == MAX_SLEEPS {
+        if self.account.sleeps.sleeps.len() == MAX_SLEEPS {
             return Err("a run has too many sleeps");
         }
         let waker = Waker { owner: by, kind: by_kind, id: by_id };
         let sleep = AccountSleep { owner, kind, id, waker, count, steps, idle, first };
-        self.sleeps.sleeps.push(sleep);
+        self.account.sleeps.sleeps.push(sleep);
         Ok(())
     }
 }

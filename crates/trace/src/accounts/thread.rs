@@ -61,7 +61,7 @@ impl<R: Read> Reader<R> {
             _ => return Err("threads are missing for an unknown reason"),
         };
         let beyond = self.number()?;
-        self.threads = AccountThreads { unthreaded, beyond, ..Default::default() };
+        self.account.threads = AccountThreads { unthreaded, beyond, ..Default::default() };
         Ok(())
     }
 
@@ -71,17 +71,17 @@ impl<R: Read> Reader<R> {
             return Err("a thread's name is too long");
         }
         let name = self.text(length)?;
-        if self.threads.threads.len() == MAX_THREADS {
+        if self.account.threads.threads.len() == MAX_THREADS {
             return Err("a run has too many threads");
         }
-        self.threads.threads.push(AccountThread { process, order, name });
+        self.account.threads.threads.push(AccountThread { process, order, name });
         Ok(())
     }
 
     /// The place of the process whose number comes next.
     fn process_place(&mut self) -> Result<usize, &'static str> {
         let place = place(self.number()?);
-        let known = place.filter(|place| *place < self.processes.processes.len());
+        let known = place.filter(|place| *place < self.account.processes.processes.len());
         known.ok_or("a thread's process is unknown")
     }
 
@@ -92,7 +92,7 @@ impl<R: Read> Reader<R> {
             return Ok(ThreadOwner::Beyond(process));
         }
         let place = place(thread).ok_or("a row's thread is unknown")?;
-        match self.threads.threads.get(place) {
+        match self.account.threads.threads.get(place) {
             Some(known) if known.process == process => Ok(ThreadOwner::Thread(place)),
             Some(_) => Err("a row's thread is another process's"),
             None => Err("a row's thread is unknown"),
@@ -105,10 +105,10 @@ impl<R: Read> Reader<R> {
         if !row.kind.is_own_work() {
             return Err("a thread has work that is not its own");
         }
-        if self.threads.parts.len() == MAX_PARTS {
+        if self.account.threads.parts.len() == MAX_PARTS {
             return Err("a run's threads have too many rows");
         }
-        self.threads.parts.push((owner, row));
+        self.account.threads.parts.push((owner, row));
         Ok(())
     }
 }

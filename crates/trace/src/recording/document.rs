@@ -82,8 +82,8 @@ pub struct ProgramTree {
     pub run: u64,
     /// How often the row was entered, or the region executed, in that run.
     pub calls: u64,
-    /// Calls in that run that were made on top of 512 others of their task: what they executed is
-    /// in the last of these.
+    /// Calls in that run that are deeper than 512 calls of their task: their instructions count in
+    /// the one at that depth.
     pub deeper: u64,
     /// How often in that run there was no room for a call: what it executed is below a node of its
     /// own, and in `unattributed`.

@@ -168,23 +168,7 @@ mod tests {
     }
 
     fn in_qemu(run: Result<Vec<AccountRow>, Lost>) -> RanProgram<Accounts> {
-        let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let run = run.map(|rows| {
-            let (windows, processes) = (Vec::new(), AccountProcesses::default());
-            let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-            Account {
-                idled: 0,
-                rows,
-                regions,
-                misuses,
-                cells,
-                windows,
-                processes,
-                threads,
-                sleeps,
-                tree: None,
-            }
-        });
+        let run = run.map(|rows| Account { rows, ..Account::default() });
         RanProgram {
             proofs: vec![],
             release: None,

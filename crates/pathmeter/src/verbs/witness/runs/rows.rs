@@ -207,21 +207,7 @@ ffffffff82000900 T __entry_text_end
     }
 
     fn account(rows: Vec<AccountRow>) -> Accounts {
-        let (regions, misuses, cells) = (Vec::new(), Vec::new(), Vec::new());
-        let (windows, processes) = (Vec::new(), AccountProcesses::default());
-        let (threads, sleeps) = (AccountThreads::default(), AccountSleeps::default());
-        let run = Account {
-            idled: 0,
-            rows,
-            regions,
-            misuses,
-            cells,
-            windows,
-            processes,
-            threads,
-            sleeps,
-            tree: None,
-        };
+        let run = Account { rows, ..Account::default() };
         Accounts { runs: vec![Ok(run)], ..Accounts::default() }
     }
 
