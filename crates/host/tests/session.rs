@@ -218,8 +218,10 @@ fn bpf_programs_are_executed_in_each_call_or_refused_with_a_reason() {
     match measure(&wanted(&["syscall.getppid", "insn.inc"], &conditions), &|_| ()) {
         Ok(times) => {
             let note = times.notes.iter().find(|note| note.starts_with("bpf: ")).unwrap();
-            assert!(note.contains("executed in each call of syscall.getppid"), "{note}");
-            assert!(note.contains("unproved on insn.inc"), "{note}");
+            let proved = "executed as often as there were calls of syscall.getppid";
+            assert!(note.contains(proved), "{note}");
+            // Whether it is proved there as well depends on the calls of other processes meanwhile.
+            assert!(note.contains("insn.inc"), "{note}");
         }
         Err(SessionError::Condition { condition, why }) => {
             assert_eq!(condition, "bpf");

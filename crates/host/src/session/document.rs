@@ -78,9 +78,13 @@ impl Session<'_> {
             };
             let how = if interpreted { " and interpreted" } else { "" };
             let attached = Some(format!("attached{how} for each process, as the kernel shows"));
-            let ran = few(&flat(ran)).map(|ran| format!("executed in each call of {ran}"));
-            let not = few(&flat(not))
-                .map(|not| format!("unproved on {not}, where they were not executed in each call"));
+            // The kernel counts all executions, whichever process they were for.
+            let ran = few(&flat(ran)).map(|ran| {
+                format!("executed as often as there were calls of {ran}, other processes' included")
+            });
+            let not = few(&flat(not)).map(|not| {
+                format!("unproved on {not}, where they were executed less often than that")
+            });
             let all: Vec<String> = attached.into_iter().chain(ran).chain(not).collect();
             self.notes.push(format!("{}: {}", condition.name, all.join("; ")));
         }

@@ -75,8 +75,8 @@ fn user_code(rows: &[PathResult]) -> String {
 }
 
 /// What is beside the processes, and how to see one of them.
-const WHAT_ELSE: &str = "--only-process NAME shows the rows of one; interrupts, softirqs and \
-                         kernel threads belong to no process";
+const WHAT_ELSE: &str = "--only-process NAME shows one's rows; interrupts, softirqs and kernel \
+                         threads belong to no process";
 
 /// The same of threads.
 const HOW_TO_SEE_THREADS: &[&str] = &["--all shows the threads of each process"];

@@ -90,7 +90,7 @@ impl Told<'_> {
             },
             kind => match (kind, message::read_plain(frame)) {
                 (Kind::Done, Ok(_)) if !self.unmet.is_empty() => BeforeReady::Unmet,
-                (Kind::Ready, Ok(_)) if self.read.len() == self.asked.len() => BeforeReady::Ready,
+                (Kind::Ready, Ok(_)) if self.is_ready() => BeforeReady::Ready,
                 (Kind::Ready, Ok(_)) => protocol("READY before what was to be shown".to_owned()),
                 (Kind::Abort, Ok(reason)) => {
                     BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
@@ -99,6 +99,11 @@ impl Told<'_> {
                 (_, Err(error)) => protocol(error.to_string()),
             },
         }
+    }
+
+    /// Whether all was told that is told before READY.
+    fn is_ready(&self) -> bool {
+        self.unmet.is_empty() && self.read.len() == self.asked.len()
     }
 
     /// Keeps what a file shows: each once, in their order.

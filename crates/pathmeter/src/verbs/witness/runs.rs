@@ -143,9 +143,7 @@ fn run(account: &Account, qemu: &ProgramEnd, bochs: &ProgramEnd) -> WitnessRun {
 mod tests {
     use std::sync::Arc;
 
-    use pathmeter_trace::{
-        AccountProcesses, AccountRow, AccountSleeps, AccountThreads, Lost, RowKind,
-    };
+    use pathmeter_trace::{AccountRow, Lost, RowKind};
     use pathmeter_vm::{Firmware, ProgramEnded};
 
     use super::*;

@@ -170,7 +170,6 @@ fn expected(row: &AccountRow) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use pathmeter_trace::{AccountProcesses, AccountSleeps, AccountThreads};
     use pathmeter_vm::ProgramEnded;
 
     use super::*;
