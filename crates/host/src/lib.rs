@@ -37,8 +37,8 @@ pub use session::{Progress, SessionError, Wanted, allowed_cpus, measure};
 pub use surroundings::Surroundings;
 pub use tracepoint::{TracepointError, number as tracepoint_number};
 
-/// The program of live hosts, whose windows are batches of calls: 2.4 MB that are the same code many
-/// times, and so 0.2 MB here.
+/// The program of live hosts, whose windows are batches of calls: 2.4 MB that are the same code
+/// many times, and so 0.2 MB here.
 fn timing_program() -> Result<Vec<u8>, io::Error> {
     const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/batches/packed"));
     let mut program = Vec::new();

@@ -87,10 +87,11 @@ mod tests {
     /// Types with these words, the strings `a`, `bc` and `d`, and these kinds of their own.
     fn types(words: &[u32], kinds: &[[u8; 4]]) -> Vec<u8> {
         let strings = b"\0a\0bc\0d\0\0";
-        let length = 4 * words.len() as u32;
-        let layout = [length + 9, 4 * kinds.len() as u32];
+        let size = |length: usize| u32::try_from(length).unwrap();
+        let length = size(4 * words.len());
+        let layout = [length + 9, size(4 * kinds.len())];
         let head = if kinds.is_empty() { 24 } else { 32 };
-        let heads = [MAGIC | 1 << 16, head, 0, length, length, strings.len() as u32];
+        let heads = [MAGIC | 1 << 16, head, 0, length, length, size(strings.len())];
         let heads = heads.iter().chain(if kinds.is_empty() { &[][..] } else { &layout });
         let bytes = |words: &mut dyn Iterator<Item = &u32>| {
             words.flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()

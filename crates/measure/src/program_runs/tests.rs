@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use pathmeter_model::Status;
 use pathmeter_trace::{
-    AccountProcess, AccountProcesses, AccountSleeps, AccountThread, AccountThreads, Event, Events,
-    Lost, Misuse, Owner, ThreadOwner, Unparted,
+    AccountProcess, AccountProcesses, AccountThread, AccountThreads, Event, Events, Lost, Misuse,
+    Owner, ThreadOwner, Unparted,
 };
 
 use super::*;
