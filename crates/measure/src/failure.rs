@@ -97,7 +97,7 @@ pub enum Failure {
         times: usize,
     },
     /// A kernel can't be measured.
-    #[error("{}{}", prefix(.subject, .error), kernels(.error))]
+    #[error("{}{}", prefix(.subject, .error), unmeasured(.error))]
     Kernel {
         /// Its file.
         subject: PathBuf,
@@ -257,7 +257,7 @@ pub enum Failure {
 
 /// Why a kernel can't be measured: one line, and below it all settings that it can't have, if there
 /// are several.
-fn kernels(error: &VmError) -> String {
+fn unmeasured(error: &VmError) -> String {
     let VmError::Unmet(unmet) = error else { return error.to_string() };
     match &each_unmet(unmet)[..] {
         [unmet] => unmet.clone(),
@@ -606,5 +606,26 @@ mod tests {
         let error = VmError::Host { what: "starting QEMU", source };
         let failure = Failure::measuring(Path::new("old/bzImage"), error);
         assert_eq!(failure.to_string(), "old/bzImage: starting QEMU: no memory");
+    }
+
+    #[test]
+    fn settings_that_can_t_be_had_have_a_line_each() {
+        let unmet = |setting: &str| Unmet {
+            setting: setting.to_owned(),
+            cause: UnmetCause::Unknown,
+            what: "no such word".to_owned(),
+            help: None,
+        };
+        let failure = |settings: &[&str]| {
+            let unmet = settings.iter().copied().map(unmet).collect();
+            Failure::measuring(Path::new("k"), VmError::Unmet(unmet))
+        };
+        assert_eq!(failure(&["boot:x"]).lines(), ["k: boot:x: no such word"]);
+        let lines = [
+            "k: 2 settings can't be had:",
+            "boot:mitigatons=off: no such word; did you mean boot:mitigations=off?",
+            "sysctl:y=1: no such word",
+        ];
+        assert_eq!(failure(&["boot:mitigatons=off", "sysctl:y=1"]).lines(), lines);
     }
 }

@@ -80,7 +80,7 @@ impl Session<'_> {
             let attached = Some(format!("attached{how} for each process, as the kernel shows"));
             // The kernel counts all executions, whichever process they were for.
             let ran = few(&flat(ran)).map(|ran| {
-                format!("executed as often as there were calls of {ran}, other processes' included")
+                format!("executed at least once per call of {ran}, other processes' included")
             });
             let not = few(&flat(not)).map(|not| {
                 format!("unproved on {not}, where they were executed less often than that")

@@ -15,8 +15,8 @@ pub(super) struct Path {
     /// Of each condition, whether its tracepoint was hit as often as there were windows, in every
     /// process; None where it has none, or no process of it came to its end.
     pub(super) proved: [Option<bool>; 2],
-    /// Of each condition, whether its BPF programs were executed in each call, and whether they are
-    /// machine code; None where it has none, or the kernel did not count them.
+    /// Of each condition, whether its BPF programs were executed at least once per call, and
+    /// whether they are machine code; None where it has none, or the kernel did not count them.
     pub(super) ran: [Option<(bool, bool)>; 2],
     /// Microseconds of the shortest of its processes.
     pub(super) shortest: u64,
