@@ -105,7 +105,8 @@ lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, lic
 	$(CARGO) fmt --all --check
 	cd fuzz && $(CARGO) fmt --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	cd fuzz && $(CARGO) clippy --release --locked -- -D warnings
+	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
+		--target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
 	shellcheck $(SCRIPTS)
 	scripts/columns.sh

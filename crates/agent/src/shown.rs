@@ -96,9 +96,8 @@ mod tests {
     use super::*;
 
     fn found(text: &[u8], part: &[u8]) -> Vec<u8> {
-        let folder = std::env::temp_dir().join(format!("pathmeter-shown-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join(format!("{:?}", std::thread::current().id()));
+        let (process, thread) = (std::process::id(), std::thread::current().id());
+        let path = std::env::temp_dir().join(format!("pathmeter-shown-{process}-{thread:?}"));
         std::fs::write(&path, text).unwrap();
         let name = format!("{}\0", path.display());
         let mut found = Found { text: [0; MAX_SHOWN_TEXT], length: 0 };
