@@ -230,7 +230,7 @@ impl Benchmarks<'_> {
             None => Err(unlike(
                 place,
                 format!(
-                    "its source fixes how often it is executed, {} times, so the cost of an \
+                    "its source sets how often it is executed, {} times, so the cost of an \
                      iteration can't be told from the rest",
                     of_more.iterations
                 ),

@@ -28,7 +28,7 @@ pub fn budget_table(report: &BudgetReport, style: Style) -> String {
         empty = false;
     }
     let table = if empty { String::new() } else { format!("\n{}\n", table.render(style)) };
-    let sum = format!("{}: {kept} of {} limits are kept", clean(&report.file), report.rows.len());
+    let sum = format!("{}: {kept} of {} limits are met", clean(&report.file), report.rows.len());
     table + &style.quiet(&sum)
 }
 

@@ -251,7 +251,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
     }
     let Summary { same, identical, .. } = comparison.summary;
     let identical =
-        format!("{identical} of {same} paths with verdict same are identical in all but placement");
+        format!("{identical} of {same} paths with verdict same are identical except in placement");
     let line = match moved {
         _ if same == 0 => return String::new(),
         0 => identical,

@@ -309,7 +309,7 @@ fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style:
         runs => vec![
             "numbers are instructions; first is the first run".to_owned(),
             format!(
-                "later is the median of the {} after it, as are the columns after it",
+                "later, and the columns right of it, are medians of the {} later runs",
                 runs - 1
             ),
         ],
@@ -338,12 +338,12 @@ fn add_up(result: &Measurement, execution: &Execution, style: Style) -> String {
         ));
     }
     let (sum, clock, idle) = (grouped(steps), grouped(first.clock), grouped(first.idle));
-    let first = format!("first run: sum {sum} steps = the guest's clock {clock} less idle {idle}");
+    let first = format!("first run: sum {sum} steps = the guest's clock {clock} minus idle {idle}");
     // The rows of each run add up to this.
     let later = || execution.runs.iter().skip(1).map(|run| run.clock.saturating_sub(run.idle));
     let later = later().min().zip(later().max()).map(|(least, most)| {
         let steps = calls(Calls { least, most });
-        format!("later runs: sum {steps} steps, in each run its clock less idle")
+        format!("later runs: sum {steps} steps, in each run its clock minus idle")
     });
     let step = "a step is an instruction, or an iteration of a string instruction".to_owned();
     let lines = std::iter::once(first).chain(later).chain([step]);

@@ -58,7 +58,7 @@ fn what_fails_is_named_and_costs_nothing_of_the_others() {
     assert_eq!(kernels, expected.map(|name| format!("Benchmark{name}: kernel")));
     for (name, why) in [
         ("Panic", "exit code 2 in run 1: panic: no such luck"),
-        ("Fixed", "its source fixes how often it is executed, 5 times"),
+        ("Fixed", "its source sets how often it is executed, 5 times"),
     ] {
         let reason = &path(&result, &format!("Benchmark{name}: kernel"))["reason"];
         assert!(reason.as_str().unwrap().contains(why), "{reason}");

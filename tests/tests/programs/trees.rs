@@ -126,7 +126,7 @@ fn calls_deeper_than_a_tree_has_room_for_are_told_and_lose_nothing() {
     assert!(below(&deep["window"], &["asm_exc_page_fault"]) > 0);
     assert!(below(&deep["window"], &["handle_mm_fault"]) > 0);
     let table = explain("user.deep", &[&kernel], &[]);
-    let note = format!("note      {deeper} calls of the run are deeper than 512 calls");
+    let note = format!("note      {deeper} calls of the run are nested deeper than 512");
     assert!(table.stdout.contains(&note), "{}", table.stdout);
 }
 

@@ -198,9 +198,11 @@ fn kept(
 fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String {
     match changed(comparison, windows).count() {
         0 => String::new(),
-        1 => "which functions changed: --explain executes the path once more\n".to_owned(),
+        1 => "--explain shows which functions changed: it executes the path again\n".to_owned(),
         paths => {
-            format!("which functions changed: --explain executes the {paths} paths once more\n")
+            format!(
+                "--explain shows which functions changed: it executes the {paths} paths again\n"
+            )
         }
     }
 }

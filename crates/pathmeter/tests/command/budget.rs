@@ -35,7 +35,7 @@ fn a_limit_takes_the_place_of_the_gate() {
 fn what_no_rule_is_about_is_judged_as_without_one() {
     let ran = check(&more_expensive(), "[paths.\"switch.pipe\"]\nmax = 99999\n", &[]);
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("budget.toml: 1 of 1 limits are kept"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("budget.toml: 1 of 1 limits are met"), "{}", ran.stdout);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn one_subject_is_held_to_the_largest_values_of_a_budget() {
     };
     let kept = ran("[paths.\"switch.yield\"]\nmax = 3300\n");
     assert_eq!(kept.code, Some(0), "{}", kept.stderr);
-    assert!(kept.stdout.contains("1 of 1 limits are kept"), "{}", kept.stdout);
+    assert!(kept.stdout.contains("1 of 1 limits are met"), "{}", kept.stdout);
     let over = ran("[paths.\"switch.yield\"]\nmax = 3299\n");
     assert_eq!(over.code, Some(1), "{}", over.stderr);
     assert!(over.stderr.contains("--check fails: switch.yield: budget"), "{}", over.stderr);

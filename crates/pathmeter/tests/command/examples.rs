@@ -101,5 +101,5 @@ fn the_budget_is_read_to_its_end() {
     let arguments = ["compare", "base.json", "new.json", "--check", "--budget", "budget.toml"];
     let ran = scene.run(&arguments);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stdout.contains("limits are kept"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("limits are met"), "{}", ran.stdout);
 }

@@ -212,7 +212,7 @@ pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
     let costs = |event: Event| matches!(event.role(), Role::Cost | Role::Footprint);
     let mut events = compared.difference.events.iter().filter(|(event, _)| costs(**event));
     let Some(first) = events.next() else {
-        return "events with a cost of their own: as many in both\n".to_owned();
+        return "events with a cost of their own: no difference\n".to_owned();
     };
     for (&event, &difference) in std::iter::once(first).chain(events) {
         table.row([

@@ -77,14 +77,14 @@ fn calls(subject: &SubjectWindow, program: &ProgramTree) -> String {
     }
 }
 
-/// `6 runs after the first, 4 with this number; shown is run 3`.
+/// `6 runs after the first, 4 with this number; run 3 is shown`.
 fn runs(subject: &SubjectWindow, program: &ProgramTree) -> String {
     let RecordedWindows { recorded, alike, .. } = subject.windows;
     match (recorded, program.run) {
         (1, 1) => "1 run, which is cold".to_owned(),
         (1, _) => "1 run after the first".to_owned(),
         (runs, shown) => format!(
-            "{} runs after the first, {} with this number; shown is run {shown}",
+            "{} runs after the first, {} with this number; run {shown} is shown",
             grouped(runs),
             grouped(alike)
         ),
@@ -98,8 +98,8 @@ const UNNAMED_CODE: &str = "some code is in no packed file, and is named by its 
 fn lacks(program: &ProgramTree) -> impl Iterator<Item = String> + '_ {
     let deeper = (program.deeper > 0).then(|| {
         format!(
-            "{} calls of the run are deeper than {DEEPEST_CALL} calls: their instructions count in \
-             the one at that depth",
+            "{} calls of the run are nested deeper than {DEEPEST_CALL}: their instructions count \
+             in the call at that depth",
             grouped(program.deeper)
         )
     });

@@ -210,9 +210,7 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
     if !path.functions.is_empty() {
         html.add(&functions_table(&path.functions));
     } else if changed && explain.is_none() {
-        html.raw(
-            "<p class=\"note\">Which functions changed it is not known from these documents: ",
-        );
+        html.raw("<p class=\"note\">These documents do not show which functions changed it: ");
         html.raw(match path.work {
             Some(_) => "<code>pathmeter run --explain</code> names them.</p>",
             None => "make the report of the two kernels.</p>",

@@ -184,7 +184,7 @@ impl Bisection<'_> {
         };
         let told = told(values, "GOOD");
         let (mark, text) = match answer {
-            Answer::Same => ("good", format!("{told}as GOOD")),
+            Answer::Same => ("good", format!("{told}same as GOOD")),
             Answer::Differs => {
                 self.differing.push((self.git.about(commit)?, change(values)));
                 ("bad", format!("{told}differs"))
