@@ -75,14 +75,14 @@ fn user_code(rows: &[PathResult]) -> String {
 }
 
 /// What is beside the processes, and how to see one of them.
-const WHAT_ELSE: &str = "--only-process NAME shows the rows of one; interrupts, softirqs and \
+const WHAT_ELSE: &str = "--only-process NAME shows its rows; interrupts, softirqs and \
                          kernel threads belong to no process";
 
 /// The same of threads.
 const HOW_TO_SEE_THREADS: &[&str] = &["--all shows the threads of each process"];
 const WHAT_THREADS_ARE: &[&str] = &[
     "threads are numbered in the order of their start; their names are those in the kernel",
-    "--only-process NAME:NUMBER shows the rows of one",
+    "--only-process NAME:NUMBER shows those of one thread",
 ];
 
 /// Those that are shown, in the same order, and how many are not.
