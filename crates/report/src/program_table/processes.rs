@@ -82,7 +82,7 @@ const WHAT_ELSE: &str = "--only-process NAME shows its rows; interrupts, softirq
 const HOW_TO_SEE_THREADS: &[&str] = &["--all shows the threads of each process"];
 const WHAT_THREADS_ARE: &[&str] = &[
     "threads are numbered in the order of their start; their names are those in the kernel",
-    "--only-process NAME:NUMBER shows those of one thread",
+    "--only-process NAME:NUMBER shows the rows of one thread",
 ];
 
 /// Those that are shown, in the same order, and how many are not.
