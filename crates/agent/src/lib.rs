@@ -47,6 +47,8 @@ mod filter;
 mod folder;
 mod guest;
 #[cfg(feature = "init")]
+mod handover;
+#[cfg(feature = "init")]
 mod init;
 mod landlock;
 #[cfg(feature = "init")]

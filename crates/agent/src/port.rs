@@ -70,9 +70,9 @@ impl Port {
         }
     }
 
-    /// Reports where the kernel's symbols are.
-    pub(crate) fn send_symbols(&mut self, memory: message::Memory) {
-        if let Some(frame) = message::symbols(&mut self.frame, memory) {
+    /// Reports where something is, or may be put.
+    pub(crate) fn send_memory(&mut self, kind: Kind, memory: message::Memory) {
+        if let Some(frame) = message::memory(&mut self.frame, kind, memory) {
             put(self.way, frame);
         }
     }

@@ -9,7 +9,7 @@
 
 use pathmeter_probes::{
     clock, socket,
-    sys::{self, CStr, flag, nr},
+    sys::{self, CStr, errno, flag, nr},
     task::{self, Ended},
     text::Text,
 };
@@ -24,10 +24,13 @@ use crate::{
     arch::{marked_end, marked_execve},
     bpf, condition,
     disk::Disk,
-    guest, pause,
+    guest,
+    handover::Room,
+    pause,
     perf_maps::PerfMaps,
     pointers::pointers,
     port::Port,
+    refusal::refused,
     restraint::Restraint,
     root::Roots,
     trouble::Trouble,
@@ -39,28 +42,41 @@ const NOT_EXECUTED: usize = 127;
 /// Most bytes of each of the program's outputs that the host is sent.
 const MOST_SENT: usize = 256 << 10;
 
-/// Executes the job.
+/// Executes the job: that of the initramfs, or else the one that is handed over at READY. What each
+/// run has by itself takes the program's files to be tried, and so the former.
 pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
-    let job = read()?;
+    let packed = packed()?;
     prepare();
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
-    let of_run = |setting: Setting<'_>| match setting.kind {
-        SettingKind::Disk => {
+    let of_run = |setting: Setting<'_>| match (setting.kind, &packed) {
+        (_, None) => Err(refused(format_args!("there is no program before READY"))),
+        (SettingKind::Disk, Some(job)) => {
             disk = Disk::of((setting.name, setting.value), job.archive)?;
-            Roots::tried(&job, disk)
+            Roots::tried(job, disk)
         }
-        _ => probes.add((setting.name, setting.value), job.archive),
+        (_, Some(job)) => probes.add((setting.name, setting.value), job.archive),
     };
     if !condition::meet(port, of_run)? {
         return Ok(());
     }
-    let mut launch = Launch::new(&job)?;
-    let roots = Roots::new(job.archive, disk)?;
+    let source = match packed {
+        Some(job) => Source::Packed(job),
+        None => Source::Room(Room::new()?),
+    };
+    if let Source::Room(room) = &source {
+        port.send_memory(Kind::Room, room.memory());
+    }
     let mut maps = PerfMaps::new();
     port.send_plain(Kind::Ready, b"");
     port.pause(pathmeter_catalogue::Suite::Exact);
     pause::forget_signal();
     let sends_maps = port.asks(PERF_MAPS_ASKED);
+    let job = match source {
+        Source::Packed(job) => job,
+        Source::Room(room) => parsed(room.job()?)?,
+    };
+    let mut launch = Launch::new(&job)?;
+    let roots = Roots::new(job.archive, disk)?;
     let mut told = Told::default();
     for number in 0..job.runs {
         roots.enter()?;
@@ -77,18 +93,33 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Reads `/program`, which stays in memory.
-fn read() -> Result<Job<'static>, Trouble> {
+/// Where the job is.
+enum Source {
+    /// It was in the initramfs.
+    Packed(Job<'static>),
+    /// The host hands it over.
+    Room(Room),
+}
+
+/// The job in `/program`, which stays in memory; none if there is no such file.
+fn packed() -> Result<Option<Job<'static>>, Trouble> {
     let failed = |error: i32| -> Trouble {
         Text::format(format_args!(
             "/program can't be read (error {error}): the initramfs did not arrive whole; give the \
              guest more --memory"
         ))
     };
-    let fd = sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0).map_err(failed)?;
+    let fd = match sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0) {
+        Err(errno::ENOENT) => return Ok(None),
+        fd => fd.map_err(failed)?,
+    };
     let job = sys::map_file(fd).map_err(failed)?;
     let _ = sys::close(fd);
-    Job::read(job).map_err(|error| Text::format(format_args!("/program: {error}")))
+    parsed(job).map(Some)
+}
+
+fn parsed(job: &'static [u8]) -> Result<Job<'static>, Trouble> {
+    Job::read(job).map_err(|error| Text::format(format_args!("the job: {error}")))
 }
 
 /// What programs expect of a system beside its files.

@@ -5,7 +5,10 @@
 
 use pathmeter_catalogue::Suite;
 use pathmeter_probes::sys::{self, CStr, flag};
-use pathmeter_wire::message::{MAX_SYMBOLS, Memory};
+use pathmeter_wire::{
+    Kind,
+    message::{MAX_SYMBOLS, Memory},
+};
 
 use crate::port::Port;
 
@@ -16,7 +19,7 @@ const STEP: usize = 1 << 20;
 /// are none to be had.
 pub(crate) fn offer(port: &mut Port) {
     let memory = read().unwrap_or(Memory { address: 0, length: 0 });
-    port.send_symbols(memory);
+    port.send_memory(Kind::Symbols, memory);
     port.pause(Suite::Exact);
 }
 

@@ -78,7 +78,6 @@ impl Benchmarks<'_> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
-        let guests = &guests.without_snapshots();
         let place = Place { session, guests, image, progress };
         let mut names = VecDeque::from(self.wanted_of(self.list(&place)?)?);
         let (mut paths, mut configuration, mut failures) = (Vec::new(), None, Vec::new());

@@ -10,7 +10,7 @@ use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
 use pathmeter_pack::{Packed, PackedEntry, file_offset, functions};
 use pathmeter_trace::ProgramFunction;
-use pathmeter_vm::{Condition, Initramfs, Job};
+use pathmeter_vm::{Condition, Job, ProgramFiles};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ impl PackedProgram {
             file_limit: u64::from(memory_mib) << 18,
         };
         // Modules belong to the kernel: the same program has the same hash on all of them.
-        this.program.packed_sha256 = sha256(this.initramfs(&Condition::default()).as_bytes());
+        this.program.packed_sha256 = this.files_under(&Condition::default()).sha256();
         this
     }
 
@@ -203,8 +203,8 @@ impl PackedProgram {
         })
     }
 
-    /// The guest's first files, under this condition.
-    pub fn initramfs(&self, condition: &Condition) -> Initramfs {
+    /// What its guest is given, under this condition.
+    pub fn files_under(&self, condition: &Condition) -> ProgramFiles {
         let entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
         let job = Job {
             runs: self.runs,
@@ -214,7 +214,7 @@ impl PackedProgram {
             arguments: &self.packed.arguments,
             environment: &self.packed.environment,
         };
-        Initramfs::for_program(&entries, &job, condition)
+        ProgramFiles::new(&entries, &job, condition)
     }
 }
 

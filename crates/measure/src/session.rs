@@ -13,8 +13,8 @@ use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
     Accounting, Cache, Condition, Entry, Execution, FIRMWARE, Firmware, Initramfs, Interrupt,
-    Kernel, MeasuredKernel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram,
-    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Kernel, MeasuredKernel, PathOutcome, Plan, ProgramFiles, Progress, Proof, ProofState, Qemu,
+    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 
 use crate::failure::Failure;
@@ -63,7 +63,6 @@ pub struct Session {
     agent_sha256: String,
     initramfs_sha256: String,
     /// Whether the snapshots of programs' guests are kept.
-    keeps_snapshots: bool,
     /// What the user is still to be told.
     note: Mutex<Option<String>>,
 }
@@ -83,7 +82,6 @@ impl Session {
             interrupt,
             agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256: sha256(initramfs.as_bytes()),
-            keeps_snapshots: true,
             note: Mutex::default(),
         }
     }
@@ -193,13 +191,6 @@ impl Session {
         ends.with_note(note)
     }
 
-    /// The same, without keeping the snapshots of programs: for many that are executed once, whose
-    /// results would soon be removed to make room for them.
-    #[must_use]
-    pub fn without_snapshots(&self) -> Self {
-        Self { keeps_snapshots: false, ..self.again(self.cache.clone()) }
-    }
-
     /// The same with this cache.
     fn again(&self, cache: Option<Cache>) -> Self {
         Self {
@@ -215,20 +206,17 @@ impl Session {
         }
     }
 
-    /// Runs the program of `initramfs`; `read` makes of the plugin's stream what it will.
+    /// Runs the program of `files`; `read` makes of the plugin's stream what it will.
     pub fn run_program<C: Send>(
         &self,
         image: &Image,
-        initramfs: &Initramfs,
+        files: &ProgramFiles,
         asked: Accounting<'_>,
         read: &(dyn Fn(File) -> C + Sync),
         progress: Report<'_>,
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
-            let cache = request.cache.filter(|_| self.keeps_snapshots);
-            let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
-            let request = Request { cache, kernel, ..*request };
-            pathmeter_vm::run_program(&request, initramfs, asked, read)
+            pathmeter_vm::run_program(request, files, asked, read)
         })
     }
 

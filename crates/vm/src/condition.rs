@@ -140,12 +140,17 @@ impl Condition {
     #[must_use]
     pub fn of_symbols(&self) -> Self {
         let stays = |setting: &&Setting| match setting {
-            Setting::Disk(_) | Setting::Uprobe { .. } => false,
+            setting if setting.is_of_run() => false,
             Setting::Sysctl { name, .. } => !HIDE_ADDRESSES.contains(&&**name),
             _ => true,
         };
         let settings = self.settings.iter().filter(stays).cloned().collect();
         Self { settings, modules: self.modules.clone() }
+    }
+
+    /// Whether it has something that each run of a program has by itself.
+    pub(crate) fn has_any_of_run(&self) -> bool {
+        self.settings.iter().any(Setting::is_of_run)
     }
 
     /// Its settings, in the order in which they are made.

@@ -67,12 +67,14 @@ pub enum Kind {
     Shown = 12,
     /// Bytes of a file in which a JIT of the user's program named its code.
     PerfMap = 13,
+    /// Where in the agent's memory the host may put a job, while the guest is paused at READY.
+    Room = 14,
 }
 
 impl Kind {
     /// The kind with this number, if there is one.
     pub fn from_u8(number: u8) -> Option<Self> {
-        const KINDS: [Kind; 13] = [
+        const KINDS: [Kind; 14] = [
             Kind::Ready,
             Kind::Begin,
             Kind::Outcome,
@@ -86,6 +88,7 @@ impl Kind {
             Kind::Unmet,
             Kind::Shown,
             Kind::PerfMap,
+            Kind::Room,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

@@ -70,7 +70,7 @@ pub fn begin(buffer: &mut [u8], place: Place) -> Option<&[u8]> {
 pub struct Memory {
     /// Virtual address.
     pub address: u64,
-    /// Bytes; at most [`MAX_SYMBOLS`].
+    /// Bytes.
     pub length: u64,
 }
 
@@ -80,20 +80,20 @@ pub const MAX_SYMBOLS: u64 = 48 << 20;
 /// asked for: the plan is not run. Else it reads 0xe9, as a debugging port does.
 pub const SYMBOLS_ASKED: u8 = 0x53;
 
-/// A [`Kind::Symbols`] frame.
-pub fn symbols(buffer: &mut [u8], memory: Memory) -> Option<&[u8]> {
+/// A [`Kind::Symbols`] or a [`Kind::Room`] frame.
+pub fn memory(buffer: &mut [u8], kind: Kind, memory: Memory) -> Option<&[u8]> {
     let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
     writer.integer(memory.address);
     writer.integer(memory.length);
     let length = writer.finish()?;
-    seal(buffer, Kind::Symbols, length)
+    seal(buffer, kind, length)
 }
 
-/// Decodes a Symbols frame.
-pub fn read_symbols(frame: &RawFrame<'_>) -> Result<Memory, PayloadError> {
+/// Decodes such a frame of at most so many bytes of memory.
+pub fn read_memory(frame: &RawFrame<'_>, most: u64) -> Result<Memory, PayloadError> {
     let mut reader = Reader::new(frame.payload);
     let address = reader.integer(u64::MAX)?;
-    let length = reader.integer(MAX_SYMBOLS)?;
+    let length = reader.integer(most)?;
     reader.end()?;
     Ok(Memory { address, length })
 }
@@ -396,14 +396,18 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_read_back_within_their_bound() {
+    fn a_place_is_read_back_within_its_bound() {
         let mut buffer = [0; 64];
         let memory = Memory { address: 0x7fff_0000_1000, length: MAX_SYMBOLS };
-        let frame = next_frame(symbols(&mut buffer, memory).unwrap()).unwrap().unwrap();
-        assert_eq!(read_symbols(&frame), Ok(memory));
+        let frame = next_frame(super::memory(&mut buffer, Kind::Symbols, memory).unwrap())
+            .unwrap()
+            .unwrap();
+        assert_eq!(read_memory(&frame, MAX_SYMBOLS), Ok(memory));
         let memory = Memory { length: MAX_SYMBOLS + 1, ..memory };
-        let frame = next_frame(symbols(&mut buffer, memory).unwrap()).unwrap().unwrap();
-        assert_eq!(read_symbols(&frame), Err(PayloadError::Range));
+        let frame = next_frame(super::memory(&mut buffer, Kind::Symbols, memory).unwrap())
+            .unwrap()
+            .unwrap();
+        assert_eq!(read_memory(&frame, MAX_SYMBOLS), Err(PayloadError::Range));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! What the cache keeps for a session, and by which keys.
 
 use pathmeter_model::{Configuration, MAX_DOCUMENT_BYTES};
-use pathmeter_vm::{Caller, Entry, EntryKind, Key, Sought};
+use pathmeter_vm::{Caller, Entry, EntryKind, Key, ProgramFiles, Sought};
 use serde::Serialize;
 
 use super::{Report, Session};
 use crate::failure::Failure;
 use crate::image::{Build, Image};
-use crate::results::{Dependencies, sha256};
+use crate::results::Dependencies;
 
 impl Session {
     /// The document with this key: from the cache, or made by `make` and kept.
@@ -53,15 +53,15 @@ impl Session {
         self.cached(image, key, &|_| {}, parse, read).unwrap_or_default()
     }
 
-    /// The key of a program's result: of this initramfs, and what the plugin was `asked`.
-    pub fn program_key(&self, image: &Image, initramfs: &[u8], asked: &str) -> Key {
+    /// The key of a program's result: of these files, and what the plugin was `asked`.
+    pub fn program_key(&self, image: &Image, files: &ProgramFiles, asked: &str) -> Key {
         let parts = [
-            ("document", "program 7"),
+            ("document", "program 8"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),
             ("guest", &image.settings(&self.settings).fingerprint()),
-            ("initramfs_sha256", &sha256(initramfs)),
+            ("initramfs_sha256", &files.sha256()),
             ("asked", asked),
         ];
         Key::new(EntryKind::Result, &parts)

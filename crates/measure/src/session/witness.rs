@@ -4,7 +4,7 @@ use std::fs::File;
 
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    Bochs, Initramfs, Landmarks, PathOutcome, RanProgram, RecordingLimits, Stop, TracedWindow,
+    Bochs, Landmarks, PathOutcome, ProgramFiles, RanProgram, RecordingLimits, Stop, TracedWindow,
     VmError,
 };
 
@@ -38,17 +38,17 @@ impl Session {
         self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
     }
 
-    /// Runs the program of `initramfs` in Bochs, which stops at the landmarks.
+    /// Runs the program of `files` in Bochs, which stops at the landmarks.
     pub fn witness_program(
         &self,
         image: &Image,
         bochs: &Bochs,
-        initramfs: &Initramfs,
+        files: &ProgramFiles,
         (runs, landmarks): (u32, &Landmarks),
         progress: Report<'_>,
     ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::witness_program(bochs, request, initramfs, runs, landmarks.clone())
+            pathmeter_vm::witness_program(bochs, request, files, runs, landmarks.clone())
         })
     }
 

@@ -105,6 +105,11 @@ impl Netns {
 }
 
 impl Setting {
+    /// Whether each run of a program has it by itself.
+    pub(super) fn is_of_run(&self) -> bool {
+        matches!(self, Self::Disk(_) | Self::Uprobe { .. })
+    }
+
     /// The files that show whether it took effect.
     pub(super) fn questions(&self) -> Vec<Question> {
         match self {

@@ -85,14 +85,12 @@ impl Initramfs {
         Self::of(&[paths, plan], condition, None)
     }
 
-    /// Packs the agent and the job, in which the program's own files are: the agent unpacks them
-    /// before each run.
+    /// Packs the agent for a program, with the job or without.
     ///
     /// The job comes last, so that where it is, all has arrived.
-    pub fn for_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
-        let job = job.bytes(files);
-        let job = Entry::File { name: "program", mode: 0o644, data: &job };
-        Self::of(&[], condition, Some(job))
+    fn for_program(condition: &Condition, job: Option<&[u8]>) -> Self {
+        let job = job.map(|data| Entry::File { name: "program", mode: 0o644, data });
+        Self::of(&[], condition, job)
     }
 
     /// Packs pid 1's program with its condition, between these files.
@@ -114,6 +112,44 @@ impl Initramfs {
     /// The newc archive.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
+    }
+}
+
+/// What the guest of a program is given. In the job are the program's own files, which the agent
+/// unpacks before each run.
+pub struct ProgramFiles {
+    whole: Initramfs,
+    /// What one boots with that is handed the job at READY, and the job.
+    in_parts: Option<(Initramfs, Vec<u8>)>,
+}
+
+impl ProgramFiles {
+    /// The same for the same agent, files, job and condition, always. The job is handed over unless
+    /// it is too large, or the condition has to be tried with the program's files.
+    pub fn new(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
+        let job = job.bytes(files);
+        let whole = Initramfs::for_program(condition, Some(&job));
+        let is_handed_over = job.len() <= job::MAX_HANDED && !condition.has_any_of_run();
+        let in_parts = is_handed_over.then(|| (Initramfs::for_program(condition, None), job));
+        Self { whole, in_parts }
+    }
+
+    /// SHA-256 of all of it.
+    pub fn sha256(&self) -> String {
+        sha256(self.whole.as_bytes())
+    }
+
+    /// An initramfs with the job.
+    pub(crate) fn whole(&self) -> &Initramfs {
+        &self.whole
+    }
+
+    /// What the guest boots with, and the job if it is handed that at READY.
+    pub(crate) fn parts(&self) -> (&Initramfs, Option<&[u8]>) {
+        match &self.in_parts {
+            Some((initramfs, job)) => (initramfs, Some(job)),
+            None => (&self.whole, None),
+        }
     }
 }
 

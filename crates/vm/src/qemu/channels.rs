@@ -25,7 +25,7 @@ use crate::{
     error::{GuestCause, Step},
     machine::{Firmware, Origin, fd},
     qemu::alarm::Alarm,
-    qemu::gdb::{Patience, Trouble},
+    qemu::gdb::{Patience, Stub, Trouble},
     qemu::memory_file::memory_file,
     qemu::process::{Process, read_available},
     qemu::qmp::{self, Lines, QmpMessage},
@@ -35,6 +35,8 @@ use crate::{
 
 /// Longest wait before the interrupt flag is looked at again.
 const TICK: Duration = Duration::from_millis(50);
+/// How often a guest is asked whether it is restored.
+const RESTORE_TICK: Duration = Duration::from_millis(2);
 /// Reads, of 16 KiB at most from each channel, after which nothing is left that QEMU wrote before
 /// its end.
 const LAST_READS: usize = 64;
@@ -49,6 +51,7 @@ pub(crate) struct QemuGuest {
     control: UnixStream,
     stderr: Option<ChildStderr>,
     alarm: Option<Alarm>,
+    stub: Option<Stub>,
     supply: Option<Supply>,
     frames: Vec<u8>,
     lines: Lines,
@@ -188,6 +191,16 @@ impl Guest for QemuGuest {
         self.call("memsave", &arguments, None).map(|_| ())
     }
 
+    /// The stub's channel is closed then: the guest is not to be stopped by it any more.
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), VmError> {
+        self.await_restored()?;
+        let Some(mut stub) = self.stub.take() else {
+            return Err(host("writing to a guest", std::io::ErrorKind::NotConnected.into()));
+        };
+        let written = stub.put(address, bytes, &mut patience(&self.interrupt, &mut self.deadline));
+        written.map_err(|trouble| self.why_no_debugger(trouble))
+    }
+
     fn printed(&self) -> Tail {
         self.printed.clone()
     }
@@ -231,6 +244,7 @@ impl QemuGuest {
             control,
             stderr,
             alarm: extra.alarm,
+            stub: extra.stub,
             supply: extra.supply,
             frames: Vec::new(),
             lines: Lines::default(),
@@ -303,6 +317,18 @@ impl QemuGuest {
             command: command.to_owned(),
             answer,
         })
+    }
+
+    /// Waits until the guest, which is paused, is restored.
+    fn await_restored(&mut self) -> Result<(), VmError> {
+        loop {
+            let answer = self.call("query-status", &Value::Null, None)?;
+            if answer.get("status").is_none_or(|status| status != "inmigrate") {
+                return Ok(());
+            }
+            let left = self.check_patience()?;
+            std::thread::sleep(left.min(RESTORE_TICK));
+        }
     }
 
     fn wait_for<R>(&mut self, look: impl Fn(&mut LatestEvents) -> Option<R>) -> Result<R, VmError> {

@@ -1,5 +1,5 @@
-//! QEMU's gdb stub: as much of its protocol as it takes to stop a guest at places, and to read and
-//! set its registers there.
+//! QEMU's gdb stub: as much of its protocol as it takes to stop a guest at places, to read and set
+//! its registers there, and to write to its memory.
 //!
 //! Contract: the stub is QEMU's own, but every answer is bounded and checked, and every wait for
 //! one ends by the user's interrupt, by the guest's limit or by QEMU's end.
@@ -8,7 +8,7 @@
 //! registers by number only once it was asked for their description.
 
 use std::io::{self, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -16,11 +16,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::arch::Register;
 use crate::deadline::Deadline;
+use crate::machine::fd;
 use crate::qemu::process::read_available;
 use crate::{Interrupt, VmError};
 
 /// Bytes of an answer that is still waited for; the longest asked for has half of it.
 const LONGEST: usize = 16 * 1024;
+/// Bytes of memory that one command writes: of its own 4096 the stub takes two for each (QEMU
+/// `gdbstub/internals.h`, `MAX_PACKET_LENGTH`).
+const PIECE: usize = 2000;
 /// How often the user's interrupt is looked at.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
@@ -54,6 +58,12 @@ impl From<io::Error> for Trouble {
     }
 }
 
+/// The arguments that have QEMU serve the stub on [`fd::GDB`].
+pub(crate) fn arguments() -> [String; 4] {
+    let channel = format!("socket,id=gdb,fd={}", fd::GDB);
+    ["-chardev".to_owned(), channel, "-gdb".to_owned(), "chardev:gdb".to_owned()]
+}
+
 /// The channel to the stub. It does not block.
 pub(crate) struct Stub {
     stream: UnixStream,
@@ -61,8 +71,11 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    pub(crate) fn new(stream: UnixStream) -> Self {
-        Self { stream, received: Vec::new() }
+    /// A channel, and QEMU's end of it.
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (stream, far) = UnixStream::pair()?;
+        stream.set_nonblocking(true)?;
+        Ok((Self { stream, received: Vec::new() }, far.into()))
     }
 
     /// The answer to `command`.
@@ -113,6 +126,20 @@ impl Stub {
     ) -> Result<(), Trouble> {
         let command = format!("P{:x}={:016x}", register as u8, value.swap_bytes());
         self.order(&command, patience)
+    }
+
+    /// Writes to the paused guest's memory, at an address as its first CPU has it now.
+    pub(crate) fn put(
+        &mut self,
+        address: u64,
+        bytes: &[u8],
+        patience: &mut Patience<'_>,
+    ) -> Result<(), Trouble> {
+        for (place, piece) in (address..).step_by(PIECE).zip(bytes.chunks(PIECE)) {
+            let digits = data_encoding::HEXLOWER.encode(piece);
+            self.order(&format!("M{place:x},{:x}:{digits}", piece.len()), patience)?;
+        }
+        Ok(())
     }
 
     /// Waits for the next answer.

@@ -1,7 +1,11 @@
 //! What the agent tells before READY: what the kernel prints about its CPU, and what it shows of
 //! the condition.
 
-use pathmeter_wire::{Kind, RawFrame, message};
+use pathmeter_wire::{
+    Kind, RawFrame,
+    job::MAX_HANDED,
+    message::{self, Memory},
+};
 
 use crate::{
     Condition, Facts, Setting, Unmet, UnmetCause, VmError,
@@ -10,6 +14,9 @@ use crate::{
     error::GuestCause,
     run::{guest::Guest, outcome::printable},
 };
+
+/// Most bytes of memory for a job, with its length.
+const MOST_ROOM: u64 = 2 * MAX_HANDED as u64;
 
 /// What a frame before READY means.
 enum BeforeReady {
@@ -22,15 +29,16 @@ enum BeforeReady {
 
 /// The agent tells what the kernel prints about its CPU, says READY and pauses the guest, which is
 /// under its condition.
-pub(crate) fn await_ready(
+pub(crate) fn await_ready<'a>(
     guest: &mut impl Guest,
-    condition: &Condition,
-) -> Result<(Facts, Vec<Read>), VmError> {
+    condition: &'a Condition,
+) -> Result<Told<'a>, VmError> {
     let mut told = Told {
         condition,
         asked: condition.reads(),
         facts: Facts::default(),
         read: vec![],
+        room: None,
         unmet: vec![],
     };
     loop {
@@ -48,7 +56,7 @@ pub(crate) fn await_ready(
             BeforeReady::Ready => {
                 guest.await_pause()?;
                 taken(&guest.printed(), condition)?;
-                return Ok((told.facts, told.read));
+                return Ok(told);
             }
             BeforeReady::Unmet => return Err(VmError::Unmet(told.unmet)),
             BeforeReady::Fails(cause) => cause,
@@ -58,13 +66,16 @@ pub(crate) fn await_ready(
 }
 
 /// What the agent has told before READY.
-struct Told<'a> {
+pub(crate) struct Told<'a> {
     condition: &'a Condition,
     /// Which files it shall show, and what of them.
     asked: Vec<(String, &'static str)>,
-    facts: Facts,
+    /// What the kernel prints about its CPU.
+    pub(crate) facts: Facts,
     /// What it has shown, in that order.
-    read: Vec<Read>,
+    pub(crate) read: Vec<Read>,
+    /// Where it may be handed a job.
+    pub(crate) room: Option<Memory>,
     /// The settings that can't be had, each once.
     unmet: Vec<Unmet>,
 }
@@ -82,6 +93,14 @@ impl Told<'_> {
             },
             Kind::Shown => match message::read_shown(frame) {
                 Ok(shown) => self.shown(&shown),
+                Err(error) => protocol(error.to_string()),
+            },
+            Kind::Room => match message::read_memory(frame, MOST_ROOM) {
+                Ok(room) if self.room.is_none() => {
+                    self.room = Some(room);
+                    BeforeReady::Kept
+                }
+                Ok(_) => protocol("a second place for a job".to_owned()),
                 Err(error) => protocol(error.to_string()),
             },
             Kind::Unmet => match message::read_unmet(frame) {

@@ -175,7 +175,7 @@ impl Guest for FakeGuest {
         }
         if asked {
             let memory = Memory { address: 0, length: SYMBOLS.len() as u64 };
-            self.send(|buffer| message::symbols(buffer, memory));
+            self.send(|buffer| message::memory(buffer, Kind::Symbols, memory));
         }
         Ok(())
     }
@@ -213,6 +213,10 @@ impl Guest for FakeGuest {
     fn copy_memory(&mut self, _: Memory) -> Result<(), VmError> {
         self.memory.as_mut().unwrap().write_all(SYMBOLS).unwrap();
         Ok(())
+    }
+
+    fn write_memory(&mut self, _: u64, _: &[u8]) -> Result<(), VmError> {
+        unreachable!("guests of a script execute no program");
     }
 
     fn printed(&self) -> Tail {

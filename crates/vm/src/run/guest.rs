@@ -13,8 +13,9 @@ use crate::{
     arch::Supply,
     console::Tail,
     error::{GuestCause, Step},
-    machine::{Firmware, Origin},
+    machine::{Firmware, Origin, fd},
     qemu::alarm::Alarm,
+    qemu::gdb::{self, Stub},
 };
 
 /// What a guest is given beside what every one has.
@@ -26,12 +27,26 @@ pub(crate) struct Extra {
     pub(crate) arguments: Vec<String>,
     /// By which the recorder, if that is loaded, says that it gave up.
     pub(crate) alarm: Option<Alarm>,
+    /// By which the guest's memory is written to.
+    pub(crate) stub: Option<Stub>,
     /// What answers a booting kernel's reads of a register that QEMU lacks.
     pub(crate) supply: Option<Supply>,
     /// Where Bochs stops while a program runs.
     pub(crate) landmarks: Option<Landmarks>,
     /// The windows that Bochs traces, each with the pipe that its trace goes to.
     pub(crate) traces: Vec<(TracedWindow, File)>,
+}
+
+impl Extra {
+    /// Has QEMU serve its debugger's stub.
+    pub(crate) fn serve_stub(&mut self) -> Result<Stub, VmError> {
+        let made = Stub::pair();
+        let (stub, far) =
+            made.map_err(|source| VmError::Host { what: "making a channel to QEMU", source })?;
+        self.files.push((fd::GDB, far));
+        self.arguments.extend(gdb::arguments());
+        Ok(stub)
+    }
 }
 
 /// A guest, paused or running. Dropping it ends it.
@@ -71,6 +86,10 @@ pub(crate) trait Guest: Sized {
     /// Copies the paused guest's memory to the file that it was given as
     /// [`fd::MEMORY`](crate::machine::fd::MEMORY).
     fn copy_memory(&mut self, memory: Memory) -> Result<(), VmError>;
+
+    /// Writes to the restored guest's memory, at a virtual address of the agent's, by the stub that
+    /// it was given.
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), VmError>;
 
     /// The end of what it printed so far.
     fn printed(&self) -> Tail;

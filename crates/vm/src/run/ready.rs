@@ -13,14 +13,14 @@ use crate::{
     machine::{Origin, fd},
     qemu::memory_file::memory_file,
     run::{
-        before_ready::await_ready,
+        before_ready::{Told, await_ready},
         guest::{Extra, Guest},
         snapshot::{Description, Snapshot},
     },
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "5";
+const SNAPSHOT_FORMAT: &str = "6";
 
 /// A guest at READY.
 pub(crate) enum AtReady<G> {
@@ -129,11 +129,11 @@ pub(crate) fn boot_guest<G: Guest>(
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    let (facts, read) = await_ready(&mut guest, &settings.condition)?;
+    let Told { facts, read, room, .. } = await_ready(&mut guest, &settings.condition)?;
     let proofs = match settings.condition.proofs(&read, settings.memory_mib) {
         Ok(proofs) if missing.is_empty() => proofs,
         Ok(_) => return Err(VmError::Unmet(missing)),
         Err(ignored) => return Err(VmError::Unmet([missing, ignored].concat())),
     };
-    Ok((guest, Description { release, firmware, facts, proofs }))
+    Ok((guest, Description { release, firmware, facts, proofs, room }))
 }

@@ -315,7 +315,8 @@ fn guest_at_ready<G: Guest>(
 /// Waits for the agent to say where the symbols are and to pause, and has QEMU copy them to
 /// [`fd::MEMORY`], by virtual address as the agent sees it.
 fn copy_symbols(guest: &mut impl Guest) -> Result<(), VmError> {
-    let said = guest.next_frame(|frame| (frame.kind, message::read_symbols(frame)))?;
+    let said = guest
+        .next_frame(|frame| (frame.kind, message::read_memory(frame, message::MAX_SYMBOLS)))?;
     let (Kind::Symbols, Ok(memory)) = said else {
         let what = "something else than the symbols' place".to_owned();
         return Err(guest.failure(GuestCause::Protocol { what }));

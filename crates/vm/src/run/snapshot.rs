@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
+use pathmeter_wire::message::Memory;
 use serde_json::{Value, json};
 
 use crate::{
@@ -41,6 +42,8 @@ pub(crate) struct Description {
     pub(crate) facts: Facts,
     /// What became of the settings of its condition.
     pub(crate) proofs: Vec<Proof>,
+    /// Where its agent may be handed a job.
+    pub(crate) room: Option<Memory>,
 }
 
 impl Description {
@@ -48,8 +51,15 @@ impl Description {
         let own = self.firmware == Firmware::Own;
         let facts = self.facts.to_json();
         let (release, proofs) = (&self.release, &self.proofs);
-        json!({ "release": release, "own_firmware": own, "facts": facts, "proofs": proofs })
-            .to_string()
+        let room = self.room.map(|Memory { address, length }| [address, length]);
+        json!({
+            "release": release,
+            "own_firmware": own,
+            "facts": facts,
+            "proofs": proofs,
+            "room": room,
+        })
+        .to_string()
     }
 
     fn from_json(bytes: &[u8]) -> Option<Self> {
@@ -59,7 +69,9 @@ impl Description {
         let release = value.get("release")?.as_str().map(str::to_owned);
         let facts = Facts::from_json(value.get("facts")?)?;
         let proofs = serde_json::from_value(value.get("proofs")?.clone()).ok()?;
-        Some(Self { release, firmware, facts, proofs })
+        let room: Option<[u64; 2]> = serde_json::from_value(value.get("room")?.clone()).ok()?;
+        let room = room.map(|[address, length]| Memory { address, length });
+        Some(Self { release, firmware, facts, proofs, room })
     }
 }
 
@@ -159,7 +171,8 @@ mod tests {
             shown: "a file".to_owned(),
         };
         let (release, proofs) = (Some("6.1.0".to_owned()), vec![proof]);
-        Description { release, firmware: Firmware::Own, facts, proofs }
+        let room = Some(Memory { address: 0x7fff_0000_0000, length: u64::MAX });
+        Description { release, firmware: Firmware::Own, facts, proofs, room }
     }
 
     /// An entry of the cache with this content.

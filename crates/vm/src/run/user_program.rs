@@ -8,13 +8,14 @@ use std::thread::Builder;
 
 use pathmeter_wire::{
     Kind, RawFrame,
+    message::Memory,
     program::{
         self, MAX_PERF_MAP_BYTES, MAX_PERF_MAPS, PERF_MAPS_ASKED, ProgramEnd, ProgramOutput,
     },
 };
 
 use crate::{
-    Bochs, Firmware, Initramfs, Landmarks, Progress, Proof, Request, Stop, VmError,
+    Bochs, Firmware, Landmarks, ProgramFiles, Progress, Proof, Request, Stop, VmError,
     arch::{BochsGuest, READBACK},
     error::{GuestCause, Step},
     machine::fd,
@@ -22,7 +23,7 @@ use crate::{
     qemu::memory_file::memory_file,
     qemu::plugin::Plugin,
     run::guest::{Extra, Guest},
-    run::ready::{AtReady, at_ready, boot_guest},
+    run::ready::{boot_guest, snapshot},
     run::snapshot::Description,
 };
 
@@ -38,7 +39,7 @@ pub struct Accounting<'a> {
     pub points: &'a [u8],
     /// The table of classes of instructions, as the plugin reads it.
     pub classes: &'a [u8],
-    /// The runs of the program, as the initramfs asks for.
+    /// The runs of the program, as the job asks for.
     pub runs: u32,
     /// Whether it tells in which blocks of the kernel's code the instructions are as well.
     pub functions: bool,
@@ -100,7 +101,7 @@ pub struct PerfMapFile {
     pub total: u64,
 }
 
-/// Executes the program of `initramfs`. `read` is handed the plugin's stream as it comes, on a
+/// Executes the program of `files`. `read` is handed the plugin's stream as it comes, on a
 /// thread of its own: it should read to the end, and what it returns is handed back.
 ///
 /// # Errors
@@ -108,7 +109,7 @@ pub struct PerfMapFile {
 /// same way in each run is none.
 pub fn run_program<C: Send>(
     request: &Request<'_>,
-    initramfs: &Initramfs,
+    files: &ProgramFiles,
     asked: Accounting<'_>,
     read: &(dyn Fn(File) -> C + Sync),
 ) -> Result<RanProgram<C>, VmError> {
@@ -119,7 +120,7 @@ pub fn run_program<C: Send>(
     let classes = memory_file("pathmeter-classes", asked.classes)?;
     let (stream, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(|error| failed("making a pipe for the counts")(error.into()))?;
-    let files = vec![
+    let descriptors = vec![
         (fd::PLUGIN, OwnedFd::from(plugin)),
         (fd::COUNTS, writer),
         (fd::PLACES, OwnedFd::from(table)),
@@ -131,12 +132,12 @@ pub fn run_program<C: Send>(
     if asked.perf_maps {
         arguments.extend(["-global".to_owned(), format!("{READBACK}={PERF_MAPS_ASKED}")]);
     }
-    let extra = Extra { files, arguments, ..Extra::default() };
+    let extra = Extra { files: descriptors, arguments, ..Extra::default() };
     std::thread::scope(|scope| {
         let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
         let reader = reader.map_err(failed("starting a thread for the counts"))?;
         // At its end the guest is gone, and with it the pipe's other end.
-        let ran = run_in::<QemuGuest>(request.qemu, request, initramfs, asked.runs, extra);
+        let ran = run_in::<QemuGuest>(request.qemu, request, files, asked.runs, extra);
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
         let Description { release, firmware, proofs, .. } = about;
@@ -156,30 +157,42 @@ fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     )
 }
 
+/// The guest is always restored: so that it is the same whether its kernel had to be booted or not.
 fn run_in<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    initramfs: &Initramfs,
+    files: &ProgramFiles,
     runs: u32,
     mut extra: Extra,
 ) -> Result<(Description, Heard), VmError> {
-    let (mut guest, about) = match at_ready::<G>(host, request, initramfs, &mut extra)? {
-        AtReady::Booted(guest, about) => (guest, about),
-        AtReady::Saved(snapshot) => {
-            let about = snapshot.about.clone();
-            match snapshot.restore::<G>(host, request, extra) {
-                Ok(guest) => (guest, about),
-                Err(error) => {
-                    snapshot.forget(request);
-                    return Err(error);
-                }
-            }
+    let (initramfs, job) = files.parts();
+    let snapshot = snapshot::<G>(host, request, initramfs)?;
+    let about = snapshot.about.clone();
+    extra.stub = job.map(|_| extra.serve_stub()).transpose()?;
+    let restored = snapshot.restore::<G>(host, request, extra).and_then(|mut guest| {
+        if let Some(job) = job {
+            hand_over(&mut guest, about.room, job)?;
         }
-    };
+        Ok(guest)
+    });
+    let mut guest = restored.inspect_err(|_| _ = snapshot.forget(request))?;
     Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
 }
 
-/// The same, by a Bochs that is booted anew, and stops at the landmarks: its stops in each run are
+/// Writes the job, after its length, to where the agent reads it when it goes on.
+fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result<(), VmError> {
+    let length = (job.len() as u64).to_le_bytes();
+    let handed = [&length, job].concat();
+    match room.filter(|room| room.length >= handed.len() as u64) {
+        Some(room) => guest.write_memory(room.address, &handed),
+        None => {
+            let what = "no place for the program".to_owned();
+            Err(guest.failure(GuestCause::Protocol { what }))
+        }
+    }
+}
+
+/// The same, by a Bochs that is booted anew with all of it, and stops at the landmarks: its stops in each run are
 /// what was counted.
 ///
 /// # Errors
@@ -187,13 +200,13 @@ fn run_in<G: Guest>(
 pub fn witness_program(
     bochs: &Bochs,
     request: &Request<'_>,
-    initramfs: &Initramfs,
+    files: &ProgramFiles,
     runs: u32,
     landmarks: Landmarks,
 ) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
     let extra = Extra { landmarks: Some(landmarks), ..Extra::default() };
     let (mut guest, about) =
-        boot_guest::<BochsGuest>(bochs, request, request.settings, initramfs, extra)?;
+        boot_guest::<BochsGuest>(bochs, request, request.settings, files.whole(), extra)?;
     let mut stops = Vec::new();
     let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
     let Heard { runs, outputs, unlike, perf_maps, .. } =

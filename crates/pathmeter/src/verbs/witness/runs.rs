@@ -43,7 +43,7 @@ impl WitnessProgram {
     pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
         let Both { session, bochs, image, .. } = both;
         let guests = session.with_memory(self.memory_mib);
-        let initramfs = self.packed.initramfs(&session.settings_of(image).condition);
+        let files = self.packed.files_under(&session.settings_of(image).condition);
         let runs = self.packed.runs();
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
@@ -58,13 +58,13 @@ impl WitnessProgram {
                 perf_maps: false,
             };
             let read = &|stream| pathmeter_trace::accounts(stream);
-            let ran = guests.run_program(image, &initramfs, asked, read, progress)?;
+            let ran = guests.run_program(image, &files, asked, read, progress)?;
             Ok::<_, Failure>((kernel, ran))
         })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
         let in_bochs = both.during("in Bochs", |progress| {
-            guests.witness_program(image, bochs, &initramfs, asked, progress)
+            guests.witness_program(image, bochs, &files, asked, progress)
         })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);

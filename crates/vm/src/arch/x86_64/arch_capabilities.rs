@@ -12,13 +12,11 @@
 //! It costs the clock one instruction less for each read, always the same.
 
 use std::collections::BTreeSet;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::net::UnixStream;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use pathmeter_image::executable_segments;
 
 use super::register::Register;
-use crate::machine::fd;
 use crate::qemu::gdb::{Patience, Stub, Trouble};
 
 /// The MSR's number.
@@ -47,12 +45,6 @@ pub(crate) struct Supply {
     answered: u32,
 }
 
-/// The arguments that have QEMU serve the stub on [`fd::GDB`].
-pub(crate) fn arguments() -> [String; 4] {
-    let channel = format!("socket,id=gdb,fd={}", fd::GDB);
-    ["-chardev".to_owned(), channel, "-gdb".to_owned(), "chardev:gdb".to_owned()]
-}
-
 /// Where a vmlinux may load the MSR's number to read it, if the places are not too many.
 pub(crate) fn places(vmlinux: &[u8]) -> Option<Vec<u64>> {
     let mut found = BTreeSet::new();
@@ -65,12 +57,9 @@ pub(crate) fn places(vmlinux: &[u8]) -> Option<Vec<u64>> {
 }
 
 impl Supply {
-    /// For reads near these places, and QEMU's end of the channel.
-    pub(crate) fn new(value: u64, places: Vec<u64>) -> std::io::Result<(Self, OwnedFd)> {
-        let (near, far) = UnixStream::pair()?;
-        near.set_nonblocking(true)?;
-        let stub = Stub::new(near);
-        Ok((Self { stub, value, places, stopped: true, stops: 0, answered: 0 }, far.into()))
+    /// For reads near these places.
+    pub(crate) fn new(stub: Stub, value: u64, places: Vec<u64>) -> Self {
+        Self { stub, value, places, stopped: true, stops: 0, answered: 0 }
     }
 
     /// Lets the guest, which has not begun yet, run.
@@ -153,6 +142,7 @@ impl AsFd for Supply {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
+    use std::os::unix::net::UnixStream;
     use std::thread::JoinHandle;
     use std::time::Duration;
 
@@ -228,7 +218,8 @@ mod tests {
 
     /// How many reads were answered, and what the stub was sent.
     fn supplied(distance: u64) -> (u32, Vec<String>) {
-        let (mut supply, far) = Supply::new(0x1_0202_016b, vec![PLACE]).unwrap();
+        let (channel, far) = Stub::pair().unwrap();
+        let mut supply = Supply::new(channel, 0x1_0202_016b, vec![PLACE]);
         let stub = stub(UnixStream::from(far), distance);
         let mut deadline = Deadline::after(Duration::from_secs(60));
         let interrupt = Interrupt::default();
@@ -267,10 +258,12 @@ mod tests {
         let mut deadline = Deadline::after(Duration::from_secs(60));
         let interrupt = Interrupt::default();
         let mut patience = Patience { interrupt: &interrupt, deadline: &mut deadline };
-        let (mut supply, far) = Supply::new(1, vec![PLACE]).unwrap();
+        let (channel, far) = Stub::pair().unwrap();
+        let mut supply = Supply::new(channel, 1, vec![PLACE]);
         drop(far);
         assert!(matches!(supply.begin(&mut patience), Err(Trouble::Gone)));
-        let (mut supply, far) = Supply::new(1, vec![PLACE]).unwrap();
+        let (channel, far) = Stub::pair().unwrap();
+        let mut supply = Supply::new(channel, 1, vec![PLACE]);
         let mut far = UnixStream::from(far);
         far.write_all(b"$l#6c$E22#a9").unwrap();
         let Err(Trouble::Answer { command, answer }) = supply.begin(&mut patience) else {

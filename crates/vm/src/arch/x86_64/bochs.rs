@@ -259,6 +259,10 @@ impl Guest for BochsGuest {
         Err(self.protocol("a guest whose memory can't be read".to_owned()))
     }
 
+    fn write_memory(&mut self, _: u64, _: &[u8]) -> Result<(), VmError> {
+        Err(self.protocol("a guest whose memory can't be written to".to_owned()))
+    }
+
     fn printed(&self) -> Tail {
         self.complaints.clone()
     }

@@ -5,7 +5,7 @@ use pathmeter_image::Boot;
 use super::arch_capabilities::{self, Supply};
 use crate::Settings;
 use crate::VmError;
-use crate::machine::{Firmware, fd};
+use crate::machine::Firmware;
 use crate::run::guest::Extra;
 
 /// What QEMU loads, and what starts it.
@@ -34,12 +34,7 @@ pub(crate) fn answer_reads(
     if places.is_empty() {
         return Ok(());
     }
-    let made = Supply::new(value, places);
-    let (supply, far) =
-        made.map_err(|source| VmError::Host { what: "making a channel to QEMU", source })?;
-    extra.files.push((fd::GDB, far));
-    extra.arguments.extend(arch_capabilities::arguments());
-    extra.supply = Some(supply);
+    extra.supply = Some(Supply::new(extra.serve_stub()?, value, places));
     Ok(())
 }
 
