@@ -193,6 +193,40 @@ mod tests {
     }
 
     #[test]
+    fn a_job_is_handed_over_if_it_is_small_and_no_condition_needs_it_before() {
+        let (words, condition) = ([b"a".to_vec()], Condition::default());
+        let job = Job {
+            runs: 1,
+            file_limit: 1,
+            executable: "/a",
+            stdin: None,
+            arguments: &words,
+            environment: &[],
+        };
+        let files = |data: &[u8], condition: &Condition| {
+            let entry = Entry::File { name: "a", mode: 0o755, data };
+            ProgramFiles::new(&[entry], &job, condition)
+        };
+        let small = files(b"1", &condition);
+        let (initramfs, handed) = small.parts();
+        let ends = |archive: &[u8], job: &[u8]| archive.windows(job.len()).any(|it| it == job);
+        assert!(ends(small.whole().as_bytes(), handed.unwrap()));
+        assert!(!ends(initramfs.as_bytes(), handed.unwrap()));
+        let other = files(b"2", &condition);
+        assert_eq!(other.parts().0.as_bytes(), initramfs.as_bytes(), "one boot serves both");
+        assert_ne!(other.sha256(), small.sha256());
+        let large = files(&vec![0; job::MAX_HANDED], &condition);
+        let parse = |text| Condition::parse(text, &|_: &str| Err(String::new())).unwrap();
+        let tried = files(b"1", &parse("uprobe:/a:main"));
+        let not_tried = files(b"1", &parse("sysctl:a.b=1"));
+        assert_eq!(
+            [&large, &tried, &not_tried].map(|it| it.parts().1.is_some()),
+            [false, false, true]
+        );
+        assert_eq!(large.parts().0.as_bytes(), large.whole().as_bytes());
+    }
+
+    #[test]
     fn the_agents_programs_are_static_x86_64_executables() {
         for program in [INIT, PATHS] {
             // ELF64, little endian; ET_EXEC; EM_X86_64.

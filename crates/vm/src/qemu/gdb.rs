@@ -225,7 +225,58 @@ fn value(answer: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+
+    /// Puts these bytes at an address, with a stub that answers so: the commands that it was sent.
+    fn put(bytes: &[u8], answer: &'static str) -> (Result<(), Trouble>, Vec<String>) {
+        let (mut stub, far) = Stub::pair().unwrap();
+        let mut far = UnixStream::from(far);
+        let serving = std::thread::spawn(move || {
+            let (mut sent, mut received, mut buffer) = (Vec::new(), Vec::new(), [0; 8192]);
+            while let Ok(count @ 1..) = far.read(&mut buffer) {
+                received.extend_from_slice(&buffer[..count]);
+                while let Some((command, length)) = first_packet(&received) {
+                    received.drain(..length);
+                    sent.push(command);
+                    let sum = checksum(answer.as_bytes());
+                    far.write_all(format!("+${answer}#{sum:02x}").as_bytes()).unwrap();
+                }
+            }
+            sent
+        });
+        let mut deadline = Deadline::after(Duration::from_secs(60));
+        let interrupt = Interrupt::default();
+        let mut patience = Patience { interrupt: &interrupt, deadline: &mut deadline };
+        let done = stub.put(0x7fff_0000, bytes, &mut patience);
+        drop(stub);
+        (done, serving.join().unwrap())
+    }
+
+    #[test]
+    fn memory_is_written_in_pieces_one_after_the_other() {
+        let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(2 * PIECE + 3).collect();
+        let (done, sent) = put(&bytes, "OK");
+        done.unwrap();
+        let mut written = Vec::new();
+        for command in &sent {
+            let (place, digits) = command.strip_prefix('M').unwrap().split_once(':').unwrap();
+            let piece = data_encoding::HEXLOWER.decode(digits.as_bytes()).unwrap();
+            let address = 0x7fff_0000 + written.len();
+            assert_eq!(place, format!("{address:x},{:x}", piece.len()));
+            assert!(command.len() < 4096);
+            written.extend(piece);
+        }
+        assert_eq!((sent.len(), written), (3, bytes));
+    }
+
+    #[test]
+    fn memory_that_can_not_be_written_is_an_error_at_once() {
+        let (done, sent) = put(&[1; 2 * PIECE], "E14");
+        assert!(matches!(done, Err(Trouble::Answer { answer, .. }) if answer == "E14"));
+        assert_eq!(sent.len(), 1);
+    }
 
     #[test]
     fn packets_are_found_whole_and_in_order() {

@@ -58,6 +58,8 @@ pub(crate) struct FakeHost {
     pub(crate) started: RefCell<Vec<(Origin, Plan)>>,
     /// Each step for which the limit began anew.
     pub(crate) begun: RefCell<Vec<Step>>,
+    /// What was written to memory, and where.
+    pub(crate) written: RefCell<Vec<(u64, Vec<u8>)>>,
     /// What the user was told.
     pub(crate) notes: RefCell<Vec<String>>,
 }
@@ -215,8 +217,9 @@ impl Guest for FakeGuest {
         Ok(())
     }
 
-    fn write_memory(&mut self, _: u64, _: &[u8]) -> Result<(), VmError> {
-        unreachable!("guests of a script execute no program");
+    fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), VmError> {
+        self.host.written.borrow_mut().push((address, bytes.to_vec()));
+        Ok(())
     }
 
     fn printed(&self) -> Tail {

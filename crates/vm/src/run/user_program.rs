@@ -347,10 +347,12 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use pathmeter_wire::{message, next_frame, program::ProgramEnded};
 
     use super::*;
-    use crate::run::fake::frame;
+    use crate::run::fake::{FakeGuest, FakeHost, frame, with_request};
 
     /// What is heard of these frames one after the other, of a program of two runs.
     fn heard(frames: &[Vec<u8>]) -> (Heard, Vec<Event>) {
@@ -501,6 +503,25 @@ mod tests {
         let mut full = vec![begin(0), end(0)];
         full.extend((0..=pieces).map(|_| piece.clone()));
         refused(&full, more);
+    }
+
+    #[test]
+    fn a_job_is_written_after_its_length_to_where_there_is_room_for_both() {
+        let host = Rc::new(FakeHost::default());
+        let plan = crate::Plan::new(pathmeter_catalogue::Suite::Exact, 1);
+        let initramfs = crate::Initramfs::new(&plan, &crate::Condition::default());
+        let started = with_request(&host, None, |request| {
+            boot_guest(&host, request, &host.settings, &initramfs, Extra::default())
+        });
+        let (mut guest, _): (FakeGuest, _) = started.unwrap();
+        let room = |length| Some(Memory { address: 0x7000, length });
+        for none in [None, room(10)] {
+            let error = hand_over(&mut guest, none, b"job").unwrap_err();
+            assert!(error.to_string().contains("no place for the program"), "{error}");
+        }
+        hand_over(&mut guest, room(11), b"job").unwrap();
+        let handed = (0x7000, b"\x03\0\0\0\0\0\0\0job".to_vec());
+        assert_eq!(*host.written.borrow(), [handed]);
     }
 
     #[test]

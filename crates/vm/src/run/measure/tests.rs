@@ -5,7 +5,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use pathmeter_wire::{Kind, message, message::Place};
+use pathmeter_wire::{
+    Kind,
+    message::{self, Memory, Place},
+};
 
 use super::*;
 use crate::error::{GuestCause, Step};
@@ -114,6 +117,22 @@ fn a_guest_shows_what_it_was_asked_for_and_nothing_else() {
         let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) = proved(under, texts)
         else {
             panic!("{under} {texts:?} was taken");
+        };
+    }
+}
+
+#[test]
+fn a_guest_tells_of_one_place_for_a_job_within_its_bound() {
+    let place = |length| {
+        let memory = Memory { address: 1 << 40, length };
+        frame(|buffer| message::memory(buffer, Kind::Room, memory))
+    };
+    assert!(told_at_boot("default", vec![place(1 << 20)]).is_ok());
+    for frames in [vec![place(u64::MAX)], vec![place(1 << 20), place(1 << 20)]] {
+        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) =
+            told_at_boot("default", frames)
+        else {
+            panic!("it was taken");
         };
     }
 }
