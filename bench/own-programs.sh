@@ -127,7 +127,7 @@ python=$(PATH=/usr/bin:$PATH command -v python3 || echo python3)
 library=$("$python" -c 'import os; print(os.path.dirname(os.__file__))' 2>/dev/null || true)
 
 printf '| program | kernel | rows | first run: sum | idle | later runs: sum |'
-printf ' sum = clock less idle |\n|---|---|---|---|---|---|---|\n'
+printf ' sum = clock − idle |\n|---|---|---|---|---|---|---|\n'
 on_all 'ls -R /' ls -- ls -R /
 on_all 'sqlite3 in memory' sqlite3 -- sqlite3 :memory: "$SQL"
 on_all 'python3 -c pass' "$python" ${library:+--file "$library"} -- "$python" -c pass

@@ -65,7 +65,7 @@ fn an_entry_that_moved_is_told_and_is_no_verdict() {
     assert_eq!(path(&comparison, "flags.popf")["moved"]["functions"], 0);
     let (base, moved) = (built("base"), built("moved-entry"));
     let table = scene.run(&[&["compare", &base, &moved, "--all"], &FEW[..]].concat()).stdout;
-    assert!(table.contains("functions moved within their lines of cache"), "{table}");
+    assert!(table.contains("functions moved within their cache lines"), "{table}");
 }
 
 #[test]

@@ -1,7 +1,5 @@
-//! Memory to which the host writes a job while the guest is paused at READY: so one boot serves all
-//! programs. Nothing of the guest is executed for that, and what is handed over moves no count.
-
-use core::ptr::without_provenance_mut;
+//! Memory to which the host writes a job while the guest is paused at READY, so that one boot serves
+//! all programs. The guest executes no instruction for this.
 
 use pathmeter_probes::{
     sys::{self, flag, nr},
@@ -39,7 +37,7 @@ impl Room {
 
     /// The job that the host wrote there, for good. Pages without a byte of it are given back.
     pub(crate) fn job(self) -> Result<&'static [u8], Trouble> {
-        let begin: *mut u8 = without_provenance_mut(self.0);
+        let begin = self.0 as *mut u8;
         // SAFETY: mapped, and begins a page; the host, of which the compiler does not know, has
         // written to it.
         let length = unsafe { begin.cast::<u64>().read_volatile() };

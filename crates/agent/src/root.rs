@@ -184,7 +184,7 @@ const HERE: CStr<'static> = CStr::new(b".\0");
 const TOP: CStr<'static> = CStr::new(b"/\0");
 
 fn failed(what: &str, error: i32) -> Trouble {
-    Text::format(format_args!("a run's own {what} can't be had (error {error})"))
+    Text::format(format_args!("a run's own {what} is not available (error {error})"))
 }
 
 fn mount(kind: &[u8], place: &[u8]) -> Result<(), Trouble> {

@@ -261,7 +261,7 @@ fn unmeasured(error: &VmError) -> String {
     let VmError::Unmet(unmet) = error else { return error.to_string() };
     match &each_unmet(unmet)[..] {
         [unmet] => unmet.clone(),
-        several => format!("{} settings can't be had:{}", several.len(), below(several)),
+        several => format!("{} settings are not available:{}", several.len(), below(several)),
     }
 }
 
@@ -622,7 +622,7 @@ mod tests {
         };
         assert_eq!(failure(&["boot:x"]).lines(), ["k: boot:x: no such word"]);
         let lines = [
-            "k: 2 settings can't be had:",
+            "k: 2 settings are not available:",
             "boot:mitigatons=off: no such word; did you mean boot:mitigations=off?",
             "sysctl:y=1: no such word",
         ];

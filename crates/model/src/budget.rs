@@ -30,7 +30,7 @@ pub struct BudgetRow {
     /// The value of `base`; null if it has none.
     pub base: Option<u64>,
     /// The value of `new`: the highest typical one if that exceeds `max`, or if the rule has no
-    /// other limit; else the one that carries the verdict. Null if it has none.
+    /// other limit; else the one that decides the verdict. Null if it has none.
     pub new: Option<u64>,
     /// The largest value that `new` may have, if there is such a limit.
     pub max: Option<u64>,

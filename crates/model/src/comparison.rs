@@ -113,7 +113,7 @@ pub struct PathComparison {
     pub path: String,
     /// What `base`, `new` and `difference` count.
     pub unit: Unit,
-    /// Base's value. Of a path with several exact values the one that carries the verdict.
+    /// Base's value. Of a path with several exact values the one that decides the verdict.
     pub base: Option<u64>,
     /// New's value, likewise.
     pub new: Option<u64>,

@@ -214,7 +214,7 @@ impl PathEvents {
 pub struct EventComparison {
     /// The event's name.
     pub event: String,
-    /// Base's number. Of several the one that carries the verdict.
+    /// Base's number. Of several the one that decides the verdict.
     pub base: u64,
     /// New's number, likewise.
     pub new: u64,

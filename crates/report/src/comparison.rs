@@ -255,7 +255,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
     let line = match moved {
         _ if same == 0 => return String::new(),
         0 => identical,
-        moved => format!("{identical}; in {moved}, functions moved within their lines of cache"),
+        moved => format!("{identical}; in {moved}, functions moved within their cache lines"),
     };
     style.quiet(&line)
 }

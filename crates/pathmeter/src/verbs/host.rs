@@ -276,7 +276,7 @@ fn conditions(under: &[Under]) -> Result<Vec<Condition>, Failure> {
 
 fn condition(under: &Under) -> Result<Condition, Failure> {
     let refused = |what: &str, why: &str| {
-        let message = format!("{what} can't be had on this machine: {why}");
+        let message = format!("{what} is not available on this machine: {why}");
         let help = "it is a setting of guests: measure a kernel image under it".to_owned();
         Failure::Usage { message, help }
     };
@@ -295,7 +295,7 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
     }
     for setting in under.condition.settings() {
         let lacking = |why: String| Failure::Usage {
-            message: format!("{setting} can't be had on this machine: {why}"),
+            message: format!("{setting} is not available on this machine: {why}"),
             help: "`pathmeter doctor host` shows what this machine permits".to_owned(),
         };
         match setting {

@@ -105,7 +105,7 @@ path  file.stat
  base    new  difference  data lines  change    function
   723     52        -671         -61  shrank    memset_orig
           40         +40          +5  appeared  do_getname
-2,098  2,098           0                        … 56 with as many instructions
+2,098  2,098           0                        … 56 with equal counts
 2,821  2,190        -631         -62            total
 
 base  new  difference  event       in

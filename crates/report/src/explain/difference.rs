@@ -51,7 +51,7 @@ pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Sty
         table.row(function_row(function, limits.placement));
     }
     if !same.is_empty() {
-        table.row(sum_row(&same, &format!("… {} with as many instructions", same.len())));
+        table.row(sum_row(&same, &format!("… {} with equal counts", same.len())));
     }
     table.row(total_row(compared));
     table.render(style)

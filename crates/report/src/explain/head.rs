@@ -43,7 +43,7 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     if let Some(program) = &subject.program {
         return of_program(subject, program);
     }
-    let windows = format!("{}; shown is the first of those alike", windows(&subject.windows));
+    let windows = format!("{}; the first with that total is shown", windows(&subject.windows));
     vec![
         ("recorded", windows),
         ("executes", executes(subject)),
@@ -139,13 +139,13 @@ fn in_short(name: &str, subject: &SubjectWindow) -> String {
     format!("{name}: {}", all.join("; "))
 }
 
-/// `31 windows, 29 alike, 2 interrupted`.
+/// `31 windows, 29 with equal totals, 2 interrupted`.
 fn windows(windows: &RecordedWindows) -> String {
     let RecordedWindows { recorded, interrupted, unstamped, alike } = *windows;
     let unstamped =
         if unstamped > 0 { format!(", {} incomplete", grouped(unstamped)) } else { String::new() };
     format!(
-        "{} windows, {} alike, {} interrupted{unstamped}",
+        "{} windows, {} with equal totals, {} interrupted{unstamped}",
         grouped(recorded),
         grouped(alike),
         grouped(interrupted)

@@ -28,8 +28,7 @@ use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 /// What the marker for several values means here.
-const OF_A_PAIR: &str =
-    "~ has several exact values; shown are those of a run that differs as most runs do";
+const OF_A_PAIR: &str = "~ has several exact values; those of a typical run are shown";
 /// What two programs differ in, by the fields' names.
 const COMMAND: &str = "program.command";
 const CONTENT: &str = "program.packed_sha256";

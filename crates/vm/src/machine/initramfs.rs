@@ -134,6 +134,12 @@ impl ProgramFiles {
         Self { whole, in_parts }
     }
 
+    /// The same with the job in the initramfs, for what restores no guest, or is compared with that.
+    #[must_use]
+    pub fn in_initramfs(self) -> Self {
+        Self { in_parts: None, ..self }
+    }
+
     /// SHA-256 of all of it.
     pub fn sha256(&self) -> String {
         sha256(self.whole.as_bytes())

@@ -135,7 +135,9 @@ impl Stub {
         bytes: &[u8],
         patience: &mut Patience<'_>,
     ) -> Result<(), Trouble> {
-        for (place, piece) in (address..).step_by(PIECE).zip(bytes.chunks(PIECE)) {
+        for (place, piece) in (0..).step_by(PIECE).zip(bytes.chunks(PIECE)) {
+            // The guest has named the address.
+            let place = address.wrapping_add(place);
             let digits = data_encoding::HEXLOWER.encode(piece);
             self.order(&format!("M{place:x},{:x}:{digits}", piece.len()), patience)?;
         }
@@ -229,8 +231,8 @@ mod tests {
 
     use super::*;
 
-    /// Puts these bytes at an address, with a stub that answers so: the commands that it was sent.
-    fn put(bytes: &[u8], answer: &'static str) -> (Result<(), Trouble>, Vec<String>) {
+    /// Puts these bytes there, with a stub that answers so: the commands that it was sent.
+    fn put(address: u64, bytes: &[u8], answer: &'static str) -> (Result<(), Trouble>, Vec<String>) {
         let (mut stub, far) = Stub::pair().unwrap();
         let mut far = UnixStream::from(far);
         let serving = std::thread::spawn(move || {
@@ -249,7 +251,7 @@ mod tests {
         let mut deadline = Deadline::after(Duration::from_secs(60));
         let interrupt = Interrupt::default();
         let mut patience = Patience { interrupt: &interrupt, deadline: &mut deadline };
-        let done = stub.put(0x7fff_0000, bytes, &mut patience);
+        let done = stub.put(address, bytes, &mut patience);
         drop(stub);
         (done, serving.join().unwrap())
     }
@@ -257,7 +259,7 @@ mod tests {
     #[test]
     fn memory_is_written_in_pieces_one_after_the_other() {
         let bytes: Vec<u8> = (0..=u8::MAX).cycle().take(2 * PIECE + 3).collect();
-        let (done, sent) = put(&bytes, "OK");
+        let (done, sent) = put(0x7fff_0000, &bytes, "OK");
         done.unwrap();
         let mut written = Vec::new();
         for command in &sent {
@@ -273,7 +275,7 @@ mod tests {
 
     #[test]
     fn memory_that_can_not_be_written_is_an_error_at_once() {
-        let (done, sent) = put(&[1; 2 * PIECE], "E14");
+        let (done, sent) = put(u64::MAX, &[1; 2 * PIECE], "E14");
         assert!(matches!(done, Err(Trouble::Answer { answer, .. }) if answer == "E14"));
         assert_eq!(sent.len(), 1);
     }

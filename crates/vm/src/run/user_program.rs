@@ -175,7 +175,11 @@ fn run_in<G: Guest>(
         }
         Ok(guest)
     });
-    let mut guest = restored.inspect_err(|_| _ = snapshot.forget(request))?;
+    let mut guest = restored.inspect_err(|error| {
+        if error.unrestored().is_some() {
+            snapshot.forget(request);
+        }
+    })?;
     Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
 }
 

@@ -44,6 +44,8 @@ impl WitnessProgram {
         let Both { session, bochs, image, .. } = both;
         let guests = session.with_memory(self.memory_mib);
         let files = self.packed.files_under(&session.settings_of(image).condition);
+        // Bochs boots with the program, and so does QEMU: both kernels have the same past.
+        let files = files.in_initramfs();
         let runs = self.packed.runs();
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
