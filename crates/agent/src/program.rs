@@ -45,24 +45,22 @@ const MOST_SENT: usize = 256 << 10;
 /// Executes the job: that of the initramfs, or else the one that is handed over at READY. What each
 /// run has by itself takes the program's files to be tried, and so the former.
 pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
-    let packed = packed()?;
+    // Before the condition, which may limit the agent's own memory: what is taken now is in no
+    // control group, as the initramfs is in none.
+    let source = Source::find()?;
     prepare();
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
-    let of_run = |setting: Setting<'_>| match (setting.kind, &packed) {
-        (_, None) => Err(refused(format_args!("there is no program before READY"))),
-        (SettingKind::Disk, Some(job)) => {
+    let of_run = |setting: Setting<'_>| match (setting.kind, &source) {
+        (_, Source::Room(_)) => Err(refused(format_args!("the initramfs has no program; {HELP}"))),
+        (SettingKind::Disk, Source::Packed(job)) => {
             disk = Disk::of((setting.name, setting.value), job.archive)?;
             Roots::tried(job, disk)
         }
-        (_, Some(job)) => probes.add((setting.name, setting.value), job.archive),
+        (_, Source::Packed(job)) => probes.add((setting.name, setting.value), job.archive),
     };
     if !condition::meet(port, of_run)? {
         return Ok(());
     }
-    let source = match packed {
-        Some(job) => Source::Packed(job),
-        None => Source::Room(Room::new()?),
-    };
     if let Source::Room(room) = &source {
         port.send_memory(Kind::Room, room.memory());
     }
@@ -101,22 +99,24 @@ enum Source {
     Room(Room),
 }
 
-/// The job in `/program`, which stays in memory; none if there is no such file.
-fn packed() -> Result<Option<Job<'static>>, Trouble> {
-    let failed = |error: i32| -> Trouble {
-        Text::format(format_args!(
-            "/program can't be read (error {error}): the initramfs did not arrive whole; give the \
-             guest more --memory"
-        ))
-    };
-    let fd = match sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0) {
-        Err(errno::ENOENT) => return Ok(None),
-        fd => fd.map_err(failed)?,
-    };
-    let job = sys::map_file(fd).map_err(failed)?;
-    let _ = sys::close(fd);
-    parsed(job).map(Some)
+impl Source {
+    /// The job in `/program`, which stays in memory, or room for one if there is no such file.
+    fn find() -> Result<Self, Trouble> {
+        let failed = |error: i32| -> Trouble {
+            Text::format(format_args!("/program can't be read (error {error}); {HELP}"))
+        };
+        let fd = match sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0) {
+            Err(errno::ENOENT) => return Room::new().map(Self::Room),
+            fd => fd.map_err(failed)?,
+        };
+        let job = sys::map_file(fd).map_err(failed)?;
+        let _ = sys::close(fd);
+        parsed(job).map(Self::Packed)
+    }
 }
+
+/// What the user can do if a program is missing: the last file of the initramfs is.
+const HELP: &str = "if the initramfs did not arrive whole, give the guest more --memory";
 
 fn parsed(job: &'static [u8]) -> Result<Job<'static>, Trouble> {
     Job::read(job).map_err(|error| Text::format(format_args!("the job: {error}")))

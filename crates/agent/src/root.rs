@@ -73,7 +73,7 @@ impl Roots {
     /// For runs with these files and this disk; the archive must be whole.
     pub(crate) fn new(archive: &'static [u8], disk: Disk) -> Result<Self, Trouble> {
         for record in Records::of(archive) {
-            record.map_err(|error| Text::format(format_args!("/program: {error}")))?;
+            record.map_err(|error| Text::format(format_args!("the job's files: {error}")))?;
         }
         let own = NAMESPACES.map(|(_, path)| sys::open(CStr::new(path), flag::O_RDONLY, 0).ok());
         if own[0].is_none() {

@@ -78,6 +78,7 @@ impl Benchmarks<'_> {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
+        let guests = &guests.without_own_snapshots();
         let place = Place { session, guests, image, progress };
         let mut names = VecDeque::from(self.wanted_of(self.list(&place)?)?);
         let (mut paths, mut configuration, mut failures) = (Vec::new(), None, Vec::new());

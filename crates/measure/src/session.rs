@@ -62,7 +62,8 @@ pub struct Session {
     interrupt: Interrupt,
     agent_sha256: String,
     initramfs_sha256: String,
-    /// Whether the snapshots of programs' guests are kept.
+    /// Whether snapshots are kept that only one program can be executed from.
+    keeps_own_snapshots: bool,
     /// What the user is still to be told.
     note: Mutex<Option<String>>,
 }
@@ -82,6 +83,7 @@ impl Session {
             interrupt,
             agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256: sha256(initramfs.as_bytes()),
+            keeps_own_snapshots: true,
             note: Mutex::default(),
         }
     }
@@ -191,6 +193,13 @@ impl Session {
         ends.with_note(note)
     }
 
+    /// The same, without keeping a snapshot that only one program can be executed from: for many
+    /// that are executed once, whose results would soon be removed to make room for them.
+    #[must_use]
+    pub fn without_own_snapshots(&self) -> Self {
+        Self { keeps_own_snapshots: false, ..self.again(self.cache.clone()) }
+    }
+
     /// The same with this cache.
     fn again(&self, cache: Option<Cache>) -> Self {
         Self {
@@ -216,7 +225,11 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::run_program(request, files, asked, read)
+            let keeps = self.keeps_own_snapshots || files.is_handed_over();
+            let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
+            let cache = request.cache.filter(|_| keeps);
+            let request = Request { cache, kernel, ..*request };
+            pathmeter_vm::run_program(&request, files, asked, read)
         })
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Most jobs are handed over at READY: while the guest is paused, the host writes the job's length
 //! and the job to memory of the agent's ([`crate::Kind::Room`]). So one boot of a kernel serves all
-//! programs. The others are the file `/program` of the initramfs.
+//! programs. The others, which are larger than [`MAX_HANDED`] or needed before READY for their
+//! condition to be tried, are the file `/program` of the initramfs.
 //!
 //! Fields one after the other, each ended by a NUL byte:
 //!
@@ -25,8 +26,10 @@ pub const MAX_JOB: usize = 2 << 20;
 /// Most arguments, and most variables.
 pub const MAX_WORDS: usize = 16_384;
 
-/// Largest job that is handed over, in bytes: the guest has so much memory for one.
+/// Largest job that is handed over, in bytes.
 pub const MAX_HANDED: usize = 8 << 20;
+/// Bytes of the memory for it and its length: whole pages.
+pub const ROOM: usize = MAX_HANDED + 4096;
 /// Bytes of a job's length before it, little endian, where it is handed over.
 pub const LENGTH: usize = size_of::<u64>();
 

@@ -134,7 +134,7 @@ impl ProgramFiles {
         Self { whole, in_parts }
     }
 
-    /// The same with the job in the initramfs, for what restores no guest, or is compared with that.
+    /// The same with the job in the initramfs, so that QEMU boots with it, as Bochs does.
     #[must_use]
     pub fn in_initramfs(self) -> Self {
         Self { in_parts: None, ..self }
@@ -143,6 +143,11 @@ impl ProgramFiles {
     /// SHA-256 of all of it.
     pub fn sha256(&self) -> String {
         sha256(self.whole.as_bytes())
+    }
+
+    /// Whether the job is handed over: guests of other jobs are restored from the same snapshot.
+    pub fn is_handed_over(&self) -> bool {
+        self.in_parts.is_some()
     }
 
     /// An initramfs with the job.

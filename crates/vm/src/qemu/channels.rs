@@ -106,9 +106,7 @@ impl Guest for QemuGuest {
     ) -> Result<Self, VmError> {
         let mut guest = Self::launch(qemu, request, settings, (origin, firmware), extra)?;
         if origin == Origin::Snapshot {
-            while guest.call("query-status", &Value::Null, None)?["status"] == "inmigrate" {
-                std::thread::sleep(Duration::from_millis(2));
-            }
+            guest.await_restored()?;
         }
         Ok(guest)
     }
@@ -193,7 +191,6 @@ impl Guest for QemuGuest {
 
     /// The stub's channel is closed then: the guest is not to be stopped by it any more.
     fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), VmError> {
-        self.await_restored()?;
         let Some(mut stub) = self.stub.take() else {
             return Err(host("writing to a guest", std::io::ErrorKind::NotConnected.into()));
         };

@@ -3,7 +3,7 @@
 
 use pathmeter_wire::{
     Kind, RawFrame,
-    job::MAX_HANDED,
+    job::ROOM,
     message::{self, Memory},
 };
 
@@ -14,9 +14,6 @@ use crate::{
     error::GuestCause,
     run::{guest::Guest, outcome::printable},
 };
-
-/// Most bytes of memory for a job, with its length.
-const MOST_ROOM: u64 = 2 * MAX_HANDED as u64;
 
 /// What a frame before READY means.
 enum BeforeReady {
@@ -95,7 +92,7 @@ impl Told<'_> {
                 Ok(shown) => self.shown(&shown),
                 Err(error) => protocol(error.to_string()),
             },
-            Kind::Room => match message::read_memory(frame, MOST_ROOM) {
+            Kind::Room => match message::read_memory(frame, ROOM as u64) {
                 Ok(room) if self.room.is_none() => {
                     self.room = Some(room);
                     BeforeReady::Kept

@@ -185,6 +185,7 @@ fn run_in<G: Guest>(
 
 /// Writes the job, after its length, to where the agent reads it when it goes on.
 fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result<(), VmError> {
+    guest.begin(Step::Run);
     let length = (job.len() as u64).to_le_bytes();
     let handed = [&length, job].concat();
     match room.filter(|room| room.length >= handed.len() as u64) {
@@ -196,8 +197,8 @@ fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result
     }
 }
 
-/// The same, by a Bochs that is booted anew with all of it, and stops at the landmarks: its stops in each run are
-/// what was counted.
+/// The same, in a Bochs that boots anew with the job in its initramfs, and stops at the landmarks.
+/// Its stops in each run are what was counted.
 ///
 /// # Errors
 /// As [`run_program`].
