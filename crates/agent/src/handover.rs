@@ -38,7 +38,7 @@ impl Room {
         let begin = self.0 as *mut u8;
         // SAFETY: mapped, and begins a page; the host, of which the compiler does not know, has
         // written to it.
-        let length = unsafe { begin.cast::<u64>().read_volatile() };
+        let length = unsafe { (self.0 as *const u64).read_volatile() };
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if !(1..=MAX_HANDED).contains(&length) {
             return Err(Text::format(format_args!(

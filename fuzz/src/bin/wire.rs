@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use pathmeter_wire::{
     HEADER, Kind, MAX_PAYLOAD, RawFrame, TRAILER,
     message::{
-        MAX_CHECKS, MAX_SAMPLES, OutcomeSink, OutcomeStatus, Place, read_begin, read_fact,
-        read_outcome, read_plain, read_shown, read_symbols, read_unmet,
+        MAX_CHECKS, MAX_SAMPLES, MAX_SYMBOLS, OutcomeSink, OutcomeStatus, Place, read_begin,
+        read_fact, read_memory, read_outcome, read_plain, read_shown, read_unmet,
     },
     next_frame, program, seal,
 };
@@ -38,7 +38,7 @@ fn read(frame: &RawFrame<'_>) {
         Kind::Ready | Kind::Done | Kind::Abort => drop(read_plain(frame)),
         Kind::Begin => drop(read_begin(frame)),
         Kind::Outcome => drop(read_outcome(frame, &mut bounded)),
-        Kind::Symbols => drop(read_symbols(frame)),
+        Kind::Symbols | Kind::Room => drop(read_memory(frame, MAX_SYMBOLS)),
         Kind::ProgramBegin => drop(program::read_begin(frame)),
         Kind::ProgramEnd => drop(program::read_end(frame)),
         Kind::ProgramOutput => drop(program::read_output(frame)),

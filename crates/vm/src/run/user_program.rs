@@ -188,13 +188,11 @@ fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result
     guest.begin(Step::Run);
     let length = (job.len() as u64).to_le_bytes();
     let handed = [&length, job].concat();
-    match room.filter(|room| room.length >= handed.len() as u64) {
-        Some(room) => guest.write_memory(room.address, &handed),
-        None => {
-            let what = "no place for the program".to_owned();
-            Err(guest.failure(GuestCause::Protocol { what }))
-        }
-    }
+    let Some(room) = room.filter(|room| room.length >= handed.len() as u64) else {
+        let what = "no place for the program".to_owned();
+        return Err(guest.failure(GuestCause::Protocol { what }));
+    };
+    guest.write_memory(room.address, &handed)
 }
 
 /// The same, in a Bochs that boots anew with the job in its initramfs, and stops at the landmarks.
