@@ -93,6 +93,7 @@ try() {
 	"$qemu" --version | head -n 1
 	step "$root" doctor "$pathmeter" doctor --qemu "$qemu"
 	step "$root" compare "$pathmeter" compare --qemu "$qemu" "$base" "$new"
+	step "$root" run "$pathmeter" run --qemu "$qemu" --perturb 2 "$base" -- /bin/true
 	[ -n "$short" ] ||
 		step "$root" explain \
 			"$pathmeter" explain --qemu "$qemu" file.read-zero "$base" "$new"
