@@ -27,9 +27,14 @@ fn cost(result: &Value, name: &str) -> u64 {
     path(result, name)["estimate"]["value"].as_u64().unwrap()
 }
 
-/// As many iterations as make of the kernel's own work, which differs by up to some 2,000
-/// instructions from execution to execution, less than half an instruction of each.
+/// As many iterations as make of the kernel's own work, which differs by some thousand instructions
+/// from execution to execution, no more than an instruction of each.
 const MANY: &str = "8192";
+
+/// Whether it is the cost of so many calls, each to within an instruction.
+fn is_of_calls(cost: u64, calls: u64, one: u64) -> bool {
+    cost.abs_diff(calls * one) <= calls
+}
 
 #[test]
 fn the_kernels_part_of_an_iteration_is_that_of_its_calls() {
@@ -39,14 +44,16 @@ fn the_kernels_part_of_an_iteration_is_that_of_its_calls() {
     let result = document(&run);
     assert_valid(&result, "pathmeter.result-1");
     let one = cost(&result, "BenchmarkAsk: kernel");
-    assert_eq!(cost(&result, "BenchmarkAskThrice: kernel"), 3 * one);
+    let thrice = cost(&result, "BenchmarkAskThrice: kernel");
+    assert!(is_of_calls(thrice, 3, one), "{thrice}, {one}");
     assert_eq!(path(&result, "BenchmarkAskThrice: kernel")["checks"][1]["value"], "getppid 3");
     let own = |name: &str| cost(&result, &format!("{name}: user code"));
     assert!(own("BenchmarkAsk") < own("BenchmarkAskThrice"));
     // The same call by Criterion's stand-in, which makes it twice in its only iteration.
     let once = benchmarks("criterion", &["--only-benchmark", "ask*", "--json"]);
     assert_eq!(once.code, 0, "{}", once.stderr);
-    assert_eq!(cost(&document(&once), "ask twice: kernel"), 2 * one);
+    let twice = cost(&document(&once), "ask twice: kernel");
+    assert!(is_of_calls(twice, 2, one), "{twice}, {one}");
 }
 
 #[test]
