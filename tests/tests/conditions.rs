@@ -59,6 +59,14 @@ fn a_limit_without_effect_still_shows_what_a_group_costs() {
 }
 
 #[test]
+fn a_limit_holds_for_a_program_and_not_for_the_memory_that_it_arrives_in() {
+    let limited = ["--under", "cgroup:memory.max=4M", "--perturb", "1", "--", "/bin/true"];
+    let run = Scene::warm().run(&[&["run", &debian("cloud")][..], &limited].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("user code"), "{}", run.stdout);
+}
+
+#[test]
 fn a_limit_that_the_kernel_does_not_have_is_named() {
     let (scene, cloud) = (Scene::warm(), debian("cloud"));
     assert_all_named(

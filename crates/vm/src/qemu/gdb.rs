@@ -195,6 +195,8 @@ impl Patience<'_> {
 
 fn unexpected(command: &str, answer: &str) -> Trouble {
     let answer = answer.chars().take(80).collect();
+    // Without the bytes that are written.
+    let command = command.split(':').next().unwrap_or_default();
     Trouble::Answer { command: format!("the debugger's {command:?}"), answer }
 }
 
@@ -276,7 +278,9 @@ mod tests {
     #[test]
     fn memory_that_can_not_be_written_is_an_error_at_once() {
         let (done, sent) = put(u64::MAX, &[1; 2 * PIECE], "E14");
-        assert!(matches!(done, Err(Trouble::Answer { answer, .. }) if answer == "E14"));
+        let Err(Trouble::Answer { command, answer }) = done else { panic!("it was written") };
+        let refused = "the debugger's \"Mffffffffffffffff,7d0\"";
+        assert_eq!((&command[..], &answer[..]), (refused, "E14"));
         assert_eq!(sent.len(), 1);
     }
 
