@@ -62,10 +62,7 @@ pub(crate) fn meet(
 ) -> Result<bool, Trouble> {
     let mut text = [0; MAX_CONDITION + 1];
     let length = contents(CStr::new(b"/condition\0"), &mut text).map_err(|error| -> Trouble {
-        Text::format(format_args!(
-            "/condition can't be read (error {error}): the initramfs did not arrive whole; give \
-             the guest more --memory"
-        ))
+        Text::format(format_args!("/condition can't be read (error {error})"))
     })?;
     let settings = || {
         condition::read(&text[..length])

@@ -1,10 +1,17 @@
-//! What `/init` does, as pid 1: sets the guest up, puts it under its condition, announces READY,
-//! and has the plan or the user's program executed.
+//! What `/init` does, as pid 1: sets the guest up, gets its parcel, puts the guest under its
+//! condition, announces READY, and has the plan or the user's program executed.
 
-use pathmeter_wire::{Kind, message::SYMBOLS_ASKED, plan::Plan};
+use pathmeter_probes::{
+    sys::{self, flag},
+    text::Text,
+};
+use pathmeter_wire::{Kind, message::SYMBOLS_ASKED, parcel::LAST, plan::Plan};
 
 use crate::{
-    condition, facts, guest, plan,
+    condition, facts, guest,
+    parcel::Parcel,
+    path::Path,
+    plan,
     port::{self, Port},
     program, start, symbols,
     trouble::Trouble,
@@ -26,18 +33,33 @@ fn run(port: &mut Port) -> Result<(), Trouble> {
     port.open()?;
     guest::allow_busy_real_time();
     guest::pin_to_first_cpu()?;
-    if plan::is_there() { run_paths(port) } else { program::run_all(port) }
+    expect_whole()?;
+    facts::send(port);
+    let parcel = Parcel::receive(port)?;
+    match parcel.program {
+        Some(job) => program::run_all(port, &parcel, job),
+        None => run_paths(port, &parcel),
+    }
+}
+
+/// Whether all of the initramfs has arrived: Linux goes on without what it has no memory for.
+fn expect_whole() -> Result<(), Trouble> {
+    let last = Path::of(b"/", LAST.bytes());
+    let there = sys::open(last.as_c(), flag::O_RDONLY, 0).and_then(sys::close);
+    there.map(drop).map_err(|error| {
+        Text::format(format_args!(
+            "the initramfs did not arrive whole (error {error}): give the guest more --memory"
+        ))
+    })
 }
 
 /// Everything but the perturbed runs themselves.
-fn run_paths(port: &mut Port) -> Result<(), Trouble> {
+fn run_paths(port: &mut Port, parcel: &Parcel) -> Result<(), Trouble> {
     let plan = plan::read()?;
-    facts::send(port);
     if !condition::meet(port, |_| Err(condition::of_programs()))? {
         return Ok(());
     }
-    port.send_plain(Kind::Ready, b"");
-    port.pause(plan.suite());
+    parcel.announce_ready(port, plan.suite());
     if !port.asks(SYMBOLS_ASKED) {
         run_plan(&plan)?;
     }

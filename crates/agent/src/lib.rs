@@ -1,7 +1,8 @@
 //! The agent: what a measured guest executes beside the kernel, as two programs.
 //!
-//! `/init` sets the guest up, puts it under its condition, announces READY, is paused by the host
-//! and resumed, then has the plan executed: every path once in each perturbed run. A perturbed run
+//! `/init` sets the guest up, announces START, is paused and handed its parcel by the host and
+//! resumed, puts the guest under its condition, announces READY, then has the plan executed: every
+//! path once in each perturbed run. A perturbed run
 //! is a fresh start of `/paths` (new stack and mapping bases, another phase of the timer tick),
 //! each probe in it a forked child of its own, so that nothing a probe does outlives it; it sends
 //! what came of each. In place of the plan it may be a program of the user's, which `/init` runs
@@ -47,8 +48,6 @@ mod filter;
 mod folder;
 mod guest;
 #[cfg(feature = "init")]
-mod handover;
-#[cfg(feature = "init")]
 mod init;
 mod landlock;
 #[cfg(feature = "init")]
@@ -61,6 +60,8 @@ mod netlink;
 mod netns;
 #[cfg(feature = "init")]
 mod nft;
+#[cfg(feature = "init")]
+mod parcel;
 mod path;
 mod paths;
 mod pause;

@@ -1,4 +1,4 @@
-//! Where the plan is: `/plan` in the initramfs.
+//! Where the plan is: the file `/plan`.
 
 use pathmeter_probes::{
     sys::{self, CStr, flag},

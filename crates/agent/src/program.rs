@@ -7,9 +7,10 @@
 //!
 //! Both readings stand right after their markers, in the architecture's own instructions.
 
+use pathmeter_catalogue::Suite;
 use pathmeter_probes::{
     clock, socket,
-    sys::{self, CStr, errno, flag, nr},
+    sys::{self, CStr, flag, nr},
     task::{self, Ended},
     text::Text,
 };
@@ -25,12 +26,10 @@ use crate::{
     bpf, condition,
     disk::Disk,
     guest,
-    handover::Room,
-    pause,
+    parcel::Parcel,
     perf_maps::PerfMaps,
     pointers::pointers,
     port::Port,
-    refusal::refused,
     restraint::Restraint,
     root::Roots,
     trouble::Trouble,
@@ -42,37 +41,25 @@ const NOT_EXECUTED: usize = 127;
 /// Most bytes of each of the program's outputs that the host is sent.
 const MOST_SENT: usize = 256 << 10;
 
-/// Executes the job: that of the initramfs, or else the one that is handed over at READY. What each
-/// run has by itself takes the program's files to be tried, and so the former.
-pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
-    // Before the condition, which may limit the agent's own memory: what is taken now is in no
-    // control group, as the initramfs is in none.
-    let source = Source::find()?;
+/// Executes the job of this parcel.
+pub(crate) fn run_all(port: &mut Port, parcel: &Parcel, job: &'static [u8]) -> Result<(), Trouble> {
+    let job = Job::read(job)
+        .map_err(|error| -> Trouble { Text::format(format_args!("the job: {error}")) })?;
     prepare();
     let (mut probes, mut disk) = (Uprobes::NONE, Disk::Memory);
-    let of_run = |setting: Setting<'_>| match (setting.kind, &source) {
-        (_, Source::Room(_)) => Err(refused(format_args!("the initramfs has no program; {HELP}"))),
-        (SettingKind::Disk, Source::Packed(job)) => {
+    let of_run = |setting: Setting<'_>| match setting.kind {
+        SettingKind::Disk => {
             disk = Disk::of((setting.name, setting.value), job.archive)?;
-            Roots::tried(job, disk)
+            Roots::tried(&job, disk)
         }
-        (_, Source::Packed(job)) => probes.add((setting.name, setting.value), job.archive),
+        _ => probes.add((setting.name, setting.value), job.archive),
     };
     if !condition::meet(port, of_run)? {
         return Ok(());
     }
-    if let Source::Room(room) = &source {
-        port.send_memory(Kind::Room, room.memory());
-    }
     let mut maps = PerfMaps::new();
-    port.send_plain(Kind::Ready, b"");
-    port.pause(pathmeter_catalogue::Suite::Exact);
-    pause::forget_signal();
+    parcel.announce_ready(port, Suite::Exact);
     let sends_maps = port.asks(PERF_MAPS_ASKED);
-    let job = match source {
-        Source::Packed(job) => job,
-        Source::Room(room) => parsed(room.job()?)?,
-    };
     let mut launch = Launch::new(&job)?;
     let roots = Roots::new(job.archive, disk)?;
     let mut told = Told::default();
@@ -89,37 +76,6 @@ pub(crate) fn run_all(port: &mut Port) -> Result<(), Trouble> {
     }
     port.send_plain(Kind::Done, b"");
     Ok(())
-}
-
-/// Where the job is.
-enum Source {
-    /// It was in the initramfs.
-    Packed(Job<'static>),
-    /// The host hands it over.
-    Room(Room),
-}
-
-impl Source {
-    /// The job in `/program`, which stays in memory, or room for one if there is no such file.
-    fn find() -> Result<Self, Trouble> {
-        let failed = |error: i32| -> Trouble {
-            Text::format(format_args!("/program can't be read (error {error}); {HELP}"))
-        };
-        let fd = match sys::open(CStr::new(b"/program\0"), flag::O_RDONLY, 0) {
-            Err(errno::ENOENT) => return Room::new().map(Self::Room),
-            fd => fd.map_err(failed)?,
-        };
-        let job = sys::map_file(fd).map_err(failed)?;
-        let _ = sys::close(fd);
-        parsed(job).map(Self::Packed)
-    }
-}
-
-/// What the user can do if a program is missing: the last file of the initramfs is.
-const HELP: &str = "if the initramfs did not arrive whole, give the guest more --memory";
-
-fn parsed(job: &'static [u8]) -> Result<Job<'static>, Trouble> {
-    Job::read(job).map_err(|error| Text::format(format_args!("the job: {error}")))
 }
 
 /// What programs expect of a system beside its files.

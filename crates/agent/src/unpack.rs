@@ -20,7 +20,7 @@ pub(crate) fn files(archive: &[u8]) -> Result<(), i32> {
 }
 
 /// Makes one file, in the folder that this process is in.
-fn create(record: &Record<'_>) -> Result<(), i32> {
+pub(crate) fn create(record: &Record<'_>) -> Result<(), i32> {
     let (name, mode) = (CStr::new(record.name), record.mode as usize);
     match record.kind {
         RecordKind::Directory => {

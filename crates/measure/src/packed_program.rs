@@ -10,7 +10,7 @@ use pathmeter_image::cpio::Entry;
 use pathmeter_model::{Ended, Measurement, Program};
 use pathmeter_pack::{Packed, PackedEntry, file_offset, functions};
 use pathmeter_trace::ProgramFunction;
-use pathmeter_vm::{Condition, Job, ProgramFiles};
+use pathmeter_vm::{Condition, Job, Parcel};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
@@ -75,7 +75,7 @@ impl PackedProgram {
             file_limit: u64::from(memory_mib) << 18,
         };
         // Modules belong to the kernel: the same program has the same hash on all of them.
-        this.program.packed_sha256 = this.files_under(&Condition::default()).sha256();
+        this.program.packed_sha256 = this.parcel_under(&Condition::default()).sha256();
         this
     }
 
@@ -204,7 +204,7 @@ impl PackedProgram {
     }
 
     /// What its guest is given, under this condition.
-    pub fn files_under(&self, condition: &Condition) -> ProgramFiles {
+    pub fn parcel_under(&self, condition: &Condition) -> Parcel {
         let entries: Vec<Entry<'_>> = self.packed.entries.iter().map(entry).collect();
         let job = Job {
             runs: self.runs,
@@ -214,7 +214,7 @@ impl PackedProgram {
             arguments: &self.packed.arguments,
             environment: &self.packed.environment,
         };
-        ProgramFiles::new(&entries, &job, condition)
+        Parcel::of_program(&entries, &job, condition)
     }
 }
 

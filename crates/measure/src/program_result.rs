@@ -81,10 +81,10 @@ pub fn measure(
     let AlsoCounted { lines, returns } = also;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
     let condition = packed.with_offsets(&session.settings_of(image).condition)?;
-    let files = packed.files_under(&condition);
+    let parcel = packed.parcel_under(&condition);
     let key = session.program_key(
         image,
-        &files,
+        &parcel,
         &format!("{functions} {lines} {returns} {regions:?} {windows:?}"),
     );
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
@@ -108,7 +108,7 @@ pub fn measure(
         let asked =
             Accounting { places, points, classes, runs, functions, lines, perf_maps: false };
         let read = &|stream| pathmeter_trace::accounts(stream);
-        let ran = session.run_program(image, &files, asked, read, progress)?;
+        let ran = session.run_program(image, &parcel, asked, read, progress)?;
         document(session, image, (packed, program), (&kernel, also), ran)
     })?;
     if !is_measured.get() {

@@ -57,7 +57,7 @@ pub fn row_tree(
     progress: Report<'_>,
 ) -> Result<SubjectWindow, Failure> {
     let condition = asked.packed.with_offsets(&guests.settings_of(image).condition)?;
-    let files = asked.packed.files_under(&condition);
+    let parcel = asked.packed.parcel_under(&condition);
     let debug: Vec<DebugFile> = asked.packed.files().map(|file| DebugFile::find(&file)).collect();
     let make = || {
         let kernel = kernel_names(session, image, &[], progress)?;
@@ -81,7 +81,7 @@ pub fn row_tree(
             perf_maps: true,
         };
         let read = &|stream| pathmeter_trace::accounts(stream);
-        let ran = guests.run_program(image, &files, accounting, read, progress)?;
+        let ran = guests.run_program(image, &parcel, accounting, read, progress)?;
         window(guests, image, (asked, &wanted), (&kernel, &names, &code), ran)
     };
     if image.debug_info(progress)?.is_some() {
@@ -91,7 +91,7 @@ pub fn row_tree(
     let AskedTree { packed, row, regions, callers } = asked;
     let document =
         format!("tree {FORMAT} {row} {callers} {} {regions:?} {debug:?}", packed.expected);
-    let key = guests.program_key(image, &files, &document);
+    let key = guests.program_key(image, &parcel, &document);
     let parse = |bytes: &[u8]| {
         let window: SubjectWindow = serde_json::from_slice(bytes).ok()?;
         Explain::new(window.clone(), None).check().ok().map(|()| window)

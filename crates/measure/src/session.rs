@@ -12,9 +12,9 @@ use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
-    Accounting, Cache, Condition, Entry, Execution, FIRMWARE, Firmware, Initramfs, Interrupt,
-    Kernel, MeasuredKernel, PathOutcome, Plan, ProgramFiles, Progress, Proof, ProofState, Qemu,
-    RanProgram, Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Accounting, Cache, Condition, Entry, Execution, FIRMWARE, Firmware, Interrupt, Kernel,
+    MeasuredKernel, Parcel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram,
+    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
 };
 
 use crate::failure::Failure;
@@ -72,7 +72,7 @@ impl Session {
     /// With a QEMU and a cache that were found already.
     pub fn new(qemu: Qemu, cache: Option<Cache>, guests: Guests, interrupt: Interrupt) -> Self {
         let Guests { settings, runs, limit } = guests;
-        let initramfs = Initramfs::new(&Plan::new(Suite::Exact, runs), &Condition::default());
+        let parcel = Parcel::of_paths(&Plan::new(Suite::Exact, runs), &Condition::default());
         Self {
             qemu,
             cache,
@@ -82,7 +82,7 @@ impl Session {
             limit,
             interrupt,
             agent_sha256: pathmeter_vm::agent_sha256(),
-            initramfs_sha256: sha256(initramfs.as_bytes()),
+            initramfs_sha256: parcel.sha256(),
             keeps_own_snapshots: true,
             note: Mutex::default(),
         }
@@ -215,21 +215,21 @@ impl Session {
         }
     }
 
-    /// Runs the program of `files`; `read` makes of the plugin's stream what it will.
+    /// Runs the program of `parcel`; `read` makes of the plugin's stream what it will.
     pub fn run_program<C: Send>(
         &self,
         image: &Image,
-        files: &ProgramFiles,
+        parcel: &Parcel,
         asked: Accounting<'_>,
         read: &(dyn Fn(File) -> C + Sync),
         progress: Report<'_>,
     ) -> Result<RanProgram<C>, Failure> {
         self.with_request(image, progress, |request| {
-            let keeps = self.keeps_own_snapshots || files.is_handed_over();
+            let keeps = self.keeps_own_snapshots || parcel.is_handed_over();
             let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
             let cache = request.cache.filter(|_| keeps);
             let request = Request { cache, kernel, ..*request };
-            pathmeter_vm::run_program(&request, files, asked, read)
+            pathmeter_vm::run_program(&request, parcel, asked, read)
         })
     }
 
@@ -334,6 +334,7 @@ impl Session {
             points: points.as_bytes(),
             interrupt: &self.interrupt,
             progress,
+            boots_with_parcel: false,
         };
         act(&request).map_err(|error| image.failure(error))
     }

@@ -148,11 +148,6 @@ impl Condition {
         Self { settings, modules: self.modules.clone() }
     }
 
-    /// Whether it has something that each run of a program has by itself.
-    pub(crate) fn has_any_of_run(&self) -> bool {
-        self.settings.iter().any(Setting::is_of_run)
-    }
-
     /// Its settings, in the order in which they are made.
     pub fn settings(&self) -> &[Setting] {
         &self.settings

@@ -158,12 +158,14 @@ pub enum GuestCause {
 pub enum Step {
     /// QEMU is starting, up to its first answer on the control channel.
     Start,
-    /// Booting, up to the agent's READY.
+    /// Booting, up to where the agent pauses the guest.
     Boot,
     /// Being saved as a snapshot.
     Save,
     /// Being restored from a snapshot.
     Restore,
+    /// Being put under its condition.
+    Condition,
     /// Between paths.
     Run,
     /// Running a path.
@@ -187,6 +189,7 @@ impl std::fmt::Display for Step {
             Self::Boot => f.write_str("booting the kernel"),
             Self::Save => f.write_str("saving the guest's snapshot"),
             Self::Restore => f.write_str("restoring the guest's snapshot"),
+            Self::Condition => f.write_str("putting the guest under its condition"),
             Self::Run => f.write_str("running the agent"),
             Self::Path { name, .. } => write!(f, "running {name}"),
             Self::Program { run } => write!(f, "run {run} of the program"),

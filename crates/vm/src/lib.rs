@@ -40,7 +40,7 @@ pub use condition::{
 };
 pub use error::{VmError, is_late, is_shortage};
 pub use machine::facts::Facts;
-pub use machine::initramfs::{INIT, Initramfs, Job, PATHS, ProgramFiles, agent_sha256};
+pub use machine::initramfs::{INIT, Job, PATHS, Parcel, agent_sha256};
 pub use machine::{BaseWords, Clock, Firmware, Settings};
 pub use pathmeter_wire::condition::{FilterFlags, SettingKind};
 pub use pathmeter_wire::plan::{Execution, Plan};

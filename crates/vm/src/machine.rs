@@ -135,16 +135,20 @@ impl Settings {
         self.base_words == BaseWords::Linux && self.cpus == 1 && self.cpu.has_two_threads()
     }
 
-    /// All flags that a guest is started with: what they are changes results, so whatever is kept
-    /// of a run is named by them.
+    /// All flags that a guest is started with, and its condition: what they are changes results, so
+    /// whatever is kept of a run is named by them.
     pub fn fingerprint(&self) -> String {
-        let words = self.words(OLDEST, Origin::Boot, Firmware::Own);
-        let cpu = self.cpu.description();
         let condition = self.condition.fingerprint();
         let under = if condition.is_empty() { "" } else { " under " };
         let hashes = self.condition.hashes();
-        let firmware = *FIRMWARE_SUM;
-        format!("{} {firmware:08x} {cpu}{under}{condition}{hashes}", words.join(" "))
+        format!("{}{under}{condition}{hashes}", self.boot_fingerprint())
+    }
+
+    /// Those of them that a guest boots with.
+    pub(crate) fn boot_fingerprint(&self) -> String {
+        let words = self.words(OLDEST, Origin::Boot, Firmware::Own);
+        let cpu = self.cpu.description();
+        format!("{} {:08x} {cpu}", words.join(" "), *FIRMWARE_SUM)
     }
 
     /// Whether every QEMU that is tested gives the same samples with these settings, if the

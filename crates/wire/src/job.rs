@@ -1,10 +1,5 @@
 //! The job: the user's program, as the host hands it to the agent.
 //!
-//! Most jobs are handed over at READY: while the guest is paused, the host writes the job's length
-//! and the job to memory of the agent's ([`crate::Kind::Room`]). So one boot of a kernel serves all
-//! programs. The others, which are larger than [`MAX_HANDED`] or needed before READY for their
-//! condition to be tried, are the file `/program` of the initramfs.
-//!
 //! Fields one after the other, each ended by a NUL byte:
 //!
 //! ```text
@@ -13,8 +8,7 @@
 //! ```
 //!
 //! RUNS, FILE-LIMIT (bytes) and each N are decimal. STDIN is empty for `/dev/null`. ARCHIVE has the
-//! program's files ([`crate::archive`]), to the end. `/program` is the last file of the initramfs,
-//! so where it is, all of it has arrived.
+//! program's files ([`crate::archive`]), to the end.
 //!
 //! Each field is a C string as it stands: the agent hands pointers to them to execve(2).
 
@@ -25,13 +19,6 @@ use crate::message::MAX_RUNS;
 pub const MAX_JOB: usize = 2 << 20;
 /// Most arguments, and most variables.
 pub const MAX_WORDS: usize = 16_384;
-
-/// Largest job that is handed over, in bytes.
-pub const MAX_HANDED: usize = 8 << 20;
-/// Bytes of the memory for it and its length: whole pages.
-pub const ROOM: usize = MAX_HANDED + 4096;
-/// Bytes of a job's length before it, little endian, where it is handed over.
-pub const LENGTH: usize = size_of::<u64>();
 
 /// First field.
 const MAGIC: &[u8] = b"pathmeter program 3";

@@ -26,6 +26,7 @@ mod crc32;
 mod frame;
 pub mod job;
 pub mod message;
+pub mod parcel;
 mod payload;
 pub mod plan;
 pub mod program;
@@ -40,7 +41,7 @@ pub use payload::{PayloadError, Reader, Writer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The guest is set up and waits to be resumed.
+    /// The guest is under its condition. It waits to be resumed if its parcel was in its initramfs.
     Ready = 1,
     /// A perturbed run begins one path: if the kernel dies now, this path did it.
     Begin = 2,
@@ -59,7 +60,7 @@ pub enum Kind {
     ProgramEnd = 8,
     /// Bytes that the user's program wrote.
     ProgramOutput = 9,
-    /// What one of the kernel's own files about its CPU holds; before Ready.
+    /// What one of the kernel's own files about its CPU holds; before Start.
     Fact = 10,
     /// The guest can't be put under its condition: which setting, and why.
     Unmet = 11,
@@ -67,8 +68,8 @@ pub enum Kind {
     Shown = 12,
     /// Bytes of a file in which a JIT of the user's program named its code.
     PerfMap = 13,
-    /// Where in the agent's memory the host may put a job, while the guest is paused at READY.
-    Room = 14,
+    /// The guest is set up and waits for its parcel: where in the agent's memory the host may put it.
+    Start = 14,
 }
 
 impl Kind {
@@ -88,7 +89,7 @@ impl Kind {
             Kind::Unmet,
             Kind::Shown,
             Kind::PerfMap,
-            Kind::Room,
+            Kind::Start,
         ];
         KINDS.into_iter().find(|kind| *kind as u8 == number)
     }

@@ -80,7 +80,7 @@ pub const MAX_SYMBOLS: u64 = 48 << 20;
 /// asked for: the plan is not run. Else it reads 0xe9, as a debugging port does.
 pub const SYMBOLS_ASKED: u8 = 0x53;
 
-/// A [`Kind::Symbols`] or a [`Kind::Room`] frame.
+/// A [`Kind::Symbols`] or a [`Kind::Start`] frame.
 pub fn memory(buffer: &mut [u8], kind: Kind, memory: Memory) -> Option<&[u8]> {
     let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
     writer.integer(memory.address);

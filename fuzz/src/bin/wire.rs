@@ -38,7 +38,7 @@ fn read(frame: &RawFrame<'_>) {
         Kind::Ready | Kind::Done | Kind::Abort => drop(read_plain(frame)),
         Kind::Begin => drop(read_begin(frame)),
         Kind::Outcome => drop(read_outcome(frame, &mut bounded)),
-        Kind::Symbols | Kind::Room => drop(read_memory(frame, MAX_SYMBOLS)),
+        Kind::Symbols | Kind::Start => drop(read_memory(frame, MAX_SYMBOLS)),
         Kind::ProgramBegin => drop(program::read_begin(frame)),
         Kind::ProgramEnd => drop(program::read_end(frame)),
         Kind::ProgramOutput => drop(program::read_output(frame)),

@@ -1,7 +1,7 @@
 //! What the cache keeps for a session, and by which keys.
 
 use pathmeter_model::{Configuration, MAX_DOCUMENT_BYTES};
-use pathmeter_vm::{Caller, Entry, EntryKind, Key, ProgramFiles, Sought};
+use pathmeter_vm::{Caller, Entry, EntryKind, Key, Parcel, Sought};
 use serde::Serialize;
 
 use super::{Report, Session};
@@ -53,15 +53,15 @@ impl Session {
         self.cached(image, key, &|_| {}, parse, read).unwrap_or_default()
     }
 
-    /// The key of a program's result: of these files, and what the plugin was `asked`.
-    pub fn program_key(&self, image: &Image, files: &ProgramFiles, asked: &str) -> Key {
+    /// The key of a program's result: of this parcel, and what the plugin was `asked`.
+    pub fn program_key(&self, image: &Image, parcel: &Parcel, asked: &str) -> Key {
         let parts = [
-            ("document", "program 8"),
+            ("document", "program 9"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),
             ("guest", &image.settings(&self.settings).fingerprint()),
-            ("initramfs_sha256", &files.sha256()),
+            ("initramfs_sha256", &parcel.sha256()),
             ("asked", asked),
         ];
         Key::new(EntryKind::Result, &parts)

@@ -4,8 +4,7 @@ use std::fs::File;
 
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    Bochs, Landmarks, PathOutcome, ProgramFiles, RanProgram, RecordingLimits, Stop, TracedWindow,
-    VmError,
+    Bochs, Landmarks, Parcel, PathOutcome, RanProgram, RecordingLimits, Stop, TracedWindow, VmError,
 };
 
 use super::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
@@ -22,7 +21,7 @@ impl Session {
     ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
         let measured = self.with_request(image, progress, |request| {
             let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::measure_plan(request, &plan, &pathmeter_trace::count)
+            pathmeter_vm::measure_plan(&request.as_in_bochs(), &plan, &pathmeter_trace::count)
         })?;
         let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         Ok((measured.paths, counts.unwrap_or_else(|| Counted::new(&[], Counting::default()))))
@@ -38,17 +37,17 @@ impl Session {
         self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
     }
 
-    /// Runs the program of `files` in Bochs, which stops at the landmarks.
+    /// Runs the program of `parcel` in Bochs, which stops at the landmarks.
     pub fn witness_program(
         &self,
         image: &Image,
         bochs: &Bochs,
-        files: &ProgramFiles,
+        parcel: &Parcel,
         (runs, landmarks): (u32, &Landmarks),
         progress: Report<'_>,
     ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
         self.with_request(image, progress, |request| {
-            pathmeter_vm::witness_program(bochs, request, files, runs, landmarks.clone())
+            pathmeter_vm::witness_program(bochs, request, parcel, runs, landmarks.clone())
         })
     }
 
@@ -64,7 +63,7 @@ impl Session {
         let limits = RecordingLimits { skip: 0, warm: 0, bytes, most };
         let recorded = self.with_request(image, progress, |request| {
             let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::record(request, &plan, paths, limits, read)
+            pathmeter_vm::record(&request.as_in_bochs(), &plan, paths, limits, read)
         })?;
         Ok(recorded.into_iter().map(|one| one.map(|recorded| recorded.trace)).collect())
     }

@@ -1,9 +1,9 @@
-//! What the guest's root file system holds: the agent's programs, its plan, and a console.
+//! What the guest's root file system holds: the agent's programs and a console, and the parcel.
 
 use std::collections::{BTreeSet, HashSet};
 
 use pathmeter_image::cpio::{self, Entry};
-use pathmeter_wire::{job, plan::Plan};
+use pathmeter_wire::{job, parcel, plan::Plan};
 
 use crate::Condition;
 use crate::cache::entry::sha256;
@@ -73,95 +73,82 @@ impl Job<'_> {
 /// Most bytes of arguments and variables together: what else a job has is far less than the rest.
 const MAX_WORD_BYTES: usize = job::MAX_JOB - (128 << 10);
 
-/// An initramfs: the same bytes for the same agent, plan and condition, always.
-pub struct Initramfs(Vec<u8>);
-
-impl Initramfs {
-    /// Packs agent, plan and condition.
-    pub fn new(plan: &Plan, condition: &Condition) -> Self {
-        let plan = plan.to_string();
-        let paths = Entry::File { name: "paths", mode: 0o755, data: PATHS };
-        let plan = Entry::File { name: "plan", mode: 0o644, data: plan.as_bytes() };
-        Self::of(&[paths, plan], condition, None)
-    }
-
-    /// Packs the agent for a program, with the job or without.
-    ///
-    /// The job comes last, so that where it is, all has arrived.
-    fn for_program(condition: &Condition, job: Option<&[u8]>) -> Self {
-        let job = job.map(|data| Entry::File { name: "program", mode: 0o644, data });
-        Self::of(&[], condition, job)
-    }
-
-    /// Packs pid 1's program with its condition, between these files.
-    fn of(first: &[Entry<'_>], condition: &Condition, last: Option<Entry<'_>>) -> Self {
-        let under = condition.files();
-        let folders =
-            ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
-        let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
-        let init = Entry::File { name: "init", mode: 0o755, data: INIT };
-        let own: BTreeSet<&str> =
-            under.iter().filter_map(|(name, _)| name.split_once('/')).map(|it| it.0).collect();
-        let own = own.into_iter().map(|name| Entry::Directory { name, mode: 0o755 });
-        let under = under.iter().map(|(name, data)| Entry::File { name, mode: 0o644, data });
-        let entries =
-            folders.into_iter().chain([console, init]).chain(first.iter().copied()).chain(own);
-        Self(cpio::archive(&entries.chain(under).chain(last).collect::<Vec<_>>()))
-    }
-
-    /// The newc archive.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
+/// What a guest is to do, and under which condition: the same for the same condition, plan or
+/// program, always.
+pub struct Parcel {
+    /// By their paths; the plan or the program is the last.
+    files: Vec<(String, Vec<u8>)>,
+    in_initramfs: bool,
 }
 
-/// What the guest of a program is given. In the job are the program's own files, which the agent
-/// unpacks before each run.
-pub struct ProgramFiles {
-    whole: Initramfs,
-    /// What one boots with that is handed the job at READY, and the job.
-    in_parts: Option<(Initramfs, Vec<u8>)>,
-}
-
-impl ProgramFiles {
-    /// The same for the same agent, files, job and condition, always. The job is handed over unless
-    /// it is too large, or the condition has to be tried with the program's files.
-    pub fn new(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
-        let job = job.bytes(files);
-        let whole = Initramfs::for_program(condition, Some(&job));
-        let is_handed_over = job.len() <= job::MAX_HANDED && !condition.has_any_of_run();
-        let in_parts = is_handed_over.then(|| (Initramfs::for_program(condition, None), job));
-        Self { whole, in_parts }
+impl Parcel {
+    /// For paths.
+    pub fn of_paths(plan: &Plan, condition: &Condition) -> Self {
+        Self::of(("plan", plan.to_string().into_bytes()), condition)
     }
 
-    /// The same with the job in the initramfs, so that QEMU boots with it, as Bochs does.
+    /// For a program with these files, which the agent unpacks before each run.
+    pub fn of_program(files: &[Entry<'_>], job: &Job<'_>, condition: &Condition) -> Self {
+        Self::of((parcel::PROGRAM, job.bytes(files)), condition)
+    }
+
+    fn of(last: (&str, Vec<u8>), condition: &Condition) -> Self {
+        let under = condition.files().into_iter().map(|(name, data)| (name, data.into_owned()));
+        let files: Vec<_> = under.chain([(last.0.to_owned(), last.1)]).collect();
+        let in_initramfs = cpio::archive(&entries(&files)).len() > parcel::MAX_PARCEL;
+        Self { files, in_initramfs }
+    }
+
+    /// The same, as a part of the initramfs: for a guest that is not restored.
     #[must_use]
     pub fn in_initramfs(self) -> Self {
-        Self { in_parts: None, ..self }
+        Self { in_initramfs: true, ..self }
     }
 
-    /// SHA-256 of all of it.
+    /// SHA-256 of an initramfs with all of it.
     pub fn sha256(&self) -> String {
-        sha256(self.whole.as_bytes())
+        sha256(&self.whole())
     }
 
-    /// Whether the job is handed over: guests of other jobs are restored from the same snapshot.
+    /// Whether it is handed over: guests with other parcels are restored from the same snapshot.
     pub fn is_handed_over(&self) -> bool {
-        self.in_parts.is_some()
+        !self.in_initramfs
     }
 
-    /// An initramfs with the job.
-    pub(crate) fn whole(&self) -> &Initramfs {
-        &self.whole
+    /// What is handed over, if it is.
+    pub(crate) fn handed(&self) -> Option<Vec<u8>> {
+        self.is_handed_over().then(|| cpio::archive(&entries(&self.files)))
     }
 
-    /// What the guest boots with, and the job if it is handed that at READY.
-    pub(crate) fn parts(&self) -> (&Initramfs, Option<&[u8]>) {
-        match &self.in_parts {
-            Some((initramfs, job)) => (initramfs, Some(job)),
-            None => (&self.whole, None),
-        }
+    /// The initramfs that the guest boots with.
+    pub(crate) fn initramfs(&self) -> Vec<u8> {
+        if self.in_initramfs { self.whole() } else { initramfs(&[]) }
     }
+
+    /// An initramfs with all of it.
+    pub(crate) fn whole(&self) -> Vec<u8> {
+        initramfs(&entries(&self.files))
+    }
+}
+
+/// A parcel's files, and their folders before them.
+fn entries(files: &[(String, Vec<u8>)]) -> Vec<Entry<'_>> {
+    let folders: BTreeSet<&str> =
+        files.iter().filter_map(|(name, _)| name.split_once('/')).map(|it| it.0).collect();
+    let folders = folders.into_iter().map(|name| Entry::Directory { name, mode: 0o755 });
+    let files = files.iter().map(|(name, data)| Entry::File { name, mode: 0o644, data });
+    folders.chain(files).collect()
+}
+
+/// Packs the agent and these files.
+fn initramfs(files: &[Entry<'_>]) -> Vec<u8> {
+    let folders = ["dev", "proc", "sys"].map(|path| Entry::Directory { name: path, mode: 0o755 });
+    let console = Entry::CharDevice { name: "dev/console", mode: 0o600, major: 5, minor: 1 };
+    let program = |name, data| Entry::File { name, mode: 0o755, data };
+    let agent = [console, program("init", INIT), program("paths", PATHS)];
+    let last = Entry::File { name: parcel::LAST, mode: 0o644, data: b"" };
+    let entries = folders.into_iter().chain(agent).chain(files.iter().copied()).chain([last]);
+    cpio::archive(&entries.collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -204,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_handed_over_if_it_is_small_and_no_condition_needs_it_before() {
+    fn a_parcel_is_handed_over_unless_it_is_large_or_the_guest_is_not_restored() {
         let (words, condition) = ([b"a".to_vec()], Condition::default());
         let job = Job {
             runs: 1,
@@ -214,27 +201,23 @@ mod tests {
             arguments: &words,
             environment: &[],
         };
-        let files = |data: &[u8], condition: &Condition| {
+        let parcel = |data: &[u8]| {
             let entry = Entry::File { name: "a", mode: 0o755, data };
-            ProgramFiles::new(&[entry], &job, condition)
+            Parcel::of_program(&[entry], &job, &condition)
         };
-        let small = files(b"1", &condition);
-        let (initramfs, handed) = small.parts();
-        let ends = |archive: &[u8], job: &[u8]| archive.windows(job.len()).any(|it| it == job);
-        assert!(ends(small.whole().as_bytes(), handed.unwrap()));
-        assert!(!ends(initramfs.as_bytes(), handed.unwrap()));
-        let other = files(b"2", &condition);
-        assert_eq!(other.parts().0.as_bytes(), initramfs.as_bytes(), "one boot serves both");
+        let has = |archive: &[u8], data: &[u8]| archive.windows(data.len()).any(|it| it == data);
+        let (small, other) = (parcel(b"one\xff\xfeone"), parcel(b"two\xff\xfetwo"));
+        assert!(has(&small.handed().unwrap(), b"one\xff\xfeone"));
+        assert!(!has(&small.initramfs(), b"one\xff\xfeone"));
+        assert_eq!(other.initramfs(), small.initramfs(), "one boot serves both");
         assert_ne!(other.sha256(), small.sha256());
-        let large = files(&vec![0; job::MAX_HANDED], &condition);
-        let parse = |text| Condition::parse(text, &|_: &str| Err(String::new())).unwrap();
-        let tried = files(b"1", &parse("uprobe:/a:main"));
-        let not_tried = files(b"1", &parse("sysctl:a.b=1"));
-        assert_eq!(
-            [&large, &tried, &not_tried].map(|it| it.parts().1.is_some()),
-            [false, false, true]
-        );
-        assert_eq!(large.parts().0.as_bytes(), large.whole().as_bytes());
+        let plan = Parcel::of_paths(&Plan::new(Suite::Exact, 8), &condition);
+        assert_eq!(plan.initramfs(), small.initramfs(), "and a plan");
+        let (name, large) = (small.sha256(), parcel(&vec![0; parcel::MAX_PARCEL]));
+        assert!(large.handed().is_none());
+        let small = small.in_initramfs();
+        assert!(small.handed().is_none() && has(&small.initramfs(), b"one\xff\xfeone"));
+        assert_eq!(small.sha256(), name);
     }
 
     #[test]
@@ -255,12 +238,14 @@ mod tests {
     }
 
     #[test]
-    fn the_same_plan_gives_the_same_bytes() {
+    fn a_parcel_is_the_same_for_the_same_plan_and_condition() {
         let plan = Plan::new(Suite::Exact, 8);
-        let packed = |condition| Initramfs::new(&plan, condition);
-        let default = Condition::default();
-        assert_eq!(packed(&default).as_bytes(), packed(&default).as_bytes());
-        let other = Condition::parse("sysctl:a.b=1", &|_: &str| Err(String::new())).unwrap();
-        assert_ne!(packed(&default).as_bytes(), packed(&other).as_bytes());
+        let of = |condition: &str| {
+            let condition = Condition::parse(condition, &|_: &str| Err(String::new())).unwrap();
+            Parcel::of_paths(&plan, &condition)
+        };
+        assert_eq!(of("default").handed(), of("default").handed());
+        assert_ne!(of("default").handed(), of("sysctl:a.b=1").handed());
+        assert_ne!(of("default").sha256(), of("sysctl:a.b=1").sha256());
     }
 }

@@ -41,11 +41,16 @@ impl<'a, G: Guest> AgentRun<'a, G> {
     ) -> Result<Self, VmError> {
         guest.begin(Step::Run);
         guest.resume()?;
+        Ok(Self::of(request, guest, plan))
+    }
+
+    /// Of the guest that has gone on from READY and has `plan` to run.
+    pub(crate) fn of(request: &'a Request<'a>, guest: G, plan: &Plan) -> Self {
         let windows = plan.suite().paths().iter().map(|path| path.kind.samples());
         let windows: Vec<u32> = windows.collect();
         let gathered = Gathered::new(&windows, plan.runs());
         let of = u64::from(plan.runs()) * windows.len() as u64;
-        Ok(Self { request, suite: plan.suite(), of, guest, gathered, run: 0 })
+        Self { request, suite: plan.suite(), of, guest, gathered, run: 0 }
     }
 
     /// Waits for what the agent says next.

@@ -1,10 +1,10 @@
-//! What the agent tells before READY: what the kernel prints about its CPU, and what it shows of
-//! the condition.
+//! What the agent tells before READY: what the kernel prints about its CPU, where it waits for its
+//! parcel, and what it shows of the condition.
 
 use pathmeter_wire::{
     Kind, RawFrame,
-    job::ROOM,
     message::{self, Memory},
+    parcel::ROOM,
 };
 
 use crate::{
@@ -15,24 +15,37 @@ use crate::{
     run::{guest::Guest, outcome::printable},
 };
 
+/// Which part of its way to READY a guest goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It boots with its parcel, and is paused at READY.
+    Whole,
+    /// It boots without, and is paused at START.
+    Boot,
+    /// It has been handed its parcel, goes on from START, and is not paused at READY.
+    Parcel,
+}
+
 /// What a frame before READY means.
 enum BeforeReady {
-    Fact { one_too_many: bool },
     Kept,
-    Ready,
+    Arrived,
     Unmet,
     Fails(GuestCause),
 }
 
-/// The agent tells what the kernel prints about its CPU, says READY and pauses the guest, which is
-/// under its condition.
-pub(crate) fn await_ready<'a>(
+/// Hears the agent until the end of the stage; the guest is under its condition then, but for
+/// [`Stage::Boot`].
+pub(crate) fn await_end<'a>(
     guest: &mut impl Guest,
     condition: &'a Condition,
+    stage: Stage,
 ) -> Result<Told<'a>, VmError> {
+    let asked = if stage == Stage::Boot { vec![] } else { condition.reads() };
     let mut told = Told {
         condition,
-        asked: condition.reads(),
+        stage,
+        asked,
         facts: Facts::default(),
         read: vec![],
         room: None,
@@ -44,34 +57,32 @@ pub(crate) fn await_ready<'a>(
             Err(VmError::Guest { .. }) if !told.unmet.is_empty() => BeforeReady::Unmet,
             heard => heard?,
         };
-        let cause = match heard {
-            BeforeReady::Fact { one_too_many: false } | BeforeReady::Kept => continue,
-            BeforeReady::Fact { one_too_many: true } => {
-                let what = "more files about the CPU than there are".to_owned();
-                GuestCause::Protocol { what }
-            }
-            BeforeReady::Ready => {
-                guest.await_pause()?;
+        match heard {
+            BeforeReady::Kept => {}
+            BeforeReady::Arrived => {
+                if stage != Stage::Parcel {
+                    guest.await_pause()?;
+                }
                 taken(&guest.printed(), condition)?;
                 return Ok(told);
             }
             BeforeReady::Unmet => return Err(VmError::Unmet(told.unmet)),
-            BeforeReady::Fails(cause) => cause,
-        };
-        return Err(guest.failure(cause));
+            BeforeReady::Fails(cause) => return Err(guest.failure(cause)),
+        }
     }
 }
 
 /// What the agent has told before READY.
 pub(crate) struct Told<'a> {
     condition: &'a Condition,
+    stage: Stage,
     /// Which files it shall show, and what of them.
     asked: Vec<(String, &'static str)>,
     /// What the kernel prints about its CPU.
     pub(crate) facts: Facts,
     /// What it has shown, in that order.
     pub(crate) read: Vec<Read>,
-    /// Where it may be handed a job.
+    /// Where it waits for its parcel.
     pub(crate) room: Option<Memory>,
     /// The settings that can't be had, each once.
     unmet: Vec<Unmet>,
@@ -81,40 +92,41 @@ impl Told<'_> {
     /// Reads a frame that comes before READY, and keeps what it tells.
     fn before_ready(&mut self, frame: &RawFrame<'_>) -> BeforeReady {
         let protocol = |what: String| BeforeReady::Fails(GuestCause::Protocol { what });
-        match frame.kind {
-            Kind::Fact => match message::read_fact(frame) {
-                Ok((name, text)) => {
-                    BeforeReady::Fact { one_too_many: !self.facts.take(name, text) }
-                }
-                Err(error) => protocol(error.to_string()),
-            },
-            Kind::Shown => match message::read_shown(frame) {
-                Ok(shown) => self.shown(&shown),
-                Err(error) => protocol(error.to_string()),
-            },
-            Kind::Room => match message::read_memory(frame, ROOM as u64) {
-                Ok(room) if self.room.is_none() => {
-                    self.room = Some(room);
-                    BeforeReady::Kept
-                }
-                Ok(_) => protocol("a second place for a job".to_owned()),
-                Err(error) => protocol(error.to_string()),
-            },
-            Kind::Unmet => match message::read_unmet(frame) {
-                Ok(unmet) => self.unmet(&unmet),
-                Err(error) => protocol(error.to_string()),
-            },
-            kind => match (kind, message::read_plain(frame)) {
-                (Kind::Done, Ok(_)) if !self.unmet.is_empty() => BeforeReady::Unmet,
-                (Kind::Ready, Ok(_)) if self.is_ready() => BeforeReady::Ready,
-                (Kind::Ready, Ok(_)) => protocol("READY before what was to be shown".to_owned()),
-                (Kind::Abort, Ok(reason)) => {
-                    BeforeReady::Fails(GuestCause::Abort { reason: reason.to_owned() })
-                }
-                (_, Ok(_)) => protocol(format!("a frame {kind:?} before READY")),
-                (_, Err(error)) => protocol(error.to_string()),
-            },
+        let is_early = match frame.kind {
+            Kind::Fact => self.stage == Stage::Parcel,
+            Kind::Start => self.stage != Stage::Boot,
+            Kind::Shown | Kind::Unmet | Kind::Ready => self.stage == Stage::Boot,
+            _ => false,
+        };
+        if is_early {
+            return protocol(format!("a frame {:?} now", frame.kind));
         }
+        let heard = match frame.kind {
+            Kind::Fact => message::read_fact(frame).map(|fact| self.fact(fact)),
+            Kind::Shown => message::read_shown(frame).map(|shown| self.shown(&shown)),
+            Kind::Start => message::read_memory(frame, ROOM as u64).map(|room| {
+                self.room = Some(room);
+                BeforeReady::Arrived
+            }),
+            Kind::Unmet => message::read_unmet(frame).map(|unmet| self.unmet(&unmet)),
+            kind => message::read_plain(frame).map(|text| match kind {
+                Kind::Done if !self.unmet.is_empty() => BeforeReady::Unmet,
+                Kind::Ready if self.is_ready() => BeforeReady::Arrived,
+                Kind::Ready => protocol("READY before what was to be shown".to_owned()),
+                Kind::Abort => BeforeReady::Fails(GuestCause::Abort { reason: text.to_owned() }),
+                _ => protocol(format!("a frame {kind:?} before READY")),
+            }),
+        };
+        heard.unwrap_or_else(|error| protocol(error.to_string()))
+    }
+
+    /// Keeps what the kernel prints about its CPU.
+    fn fact(&mut self, (name, text): (&str, &[u8])) -> BeforeReady {
+        if self.facts.take(name, text) {
+            return BeforeReady::Kept;
+        }
+        let what = "more files about the CPU than there are".to_owned();
+        BeforeReady::Fails(GuestCause::Protocol { what })
     }
 
     /// Whether all was told that is told before READY.

@@ -1,5 +1,5 @@
 //! A guest of a script, for tests: it gets the same descriptors and arguments as QEMU, runs the
-//! plan that its initramfs has, and fails where the test wants.
+//! plan of its parcel, and fails where the test wants.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -27,8 +27,10 @@ use crate::{
 /// Where a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
-    /// Before READY.
+    /// Before it is paused.
     Boot,
+    /// After it has its parcel, before READY.
+    Parcel,
     /// In a path, each time that it is run.
     Path(usize),
     /// Between paths: before the first run of this one, not yet begun.
@@ -54,12 +56,12 @@ pub(crate) struct FakeHost {
     pub(crate) unrestorable: Cell<u32>,
     /// There is no room for a guest's state.
     pub(crate) full: bool,
-    /// Each guest that was started: how, and with which plan.
-    pub(crate) started: RefCell<Vec<(Origin, Plan)>>,
+    /// Each guest that was started: how, and which plan it was handed.
+    pub(crate) started: RefCell<Vec<(Origin, Option<Plan>)>>,
     /// Each step for which the limit began anew.
     pub(crate) begun: RefCell<Vec<Step>>,
-    /// What was written to memory, and where.
-    pub(crate) written: RefCell<Vec<(u64, Vec<u8>)>>,
+    /// What was written to memory.
+    pub(crate) written: RefCell<Vec<Vec<u8>>>,
     /// What the user was told.
     pub(crate) notes: RefCell<Vec<String>>,
 }
@@ -99,6 +101,7 @@ pub(crate) fn with_request<R>(
         cache,
         limit: Duration::from_secs(60),
         interrupt: &Interrupt::default(),
+        boots_with_parcel: false,
         progress: &|progress| {
             if let Progress::Note(note) = progress {
                 notes.lock().unwrap().push(note.to_owned());
@@ -126,7 +129,9 @@ enum Next {
 /// A guest of a script.
 pub(crate) struct FakeGuest {
     host: Rc<FakeHost>,
-    plan: Plan,
+    plan: Option<Plan>,
+    /// Whether it was handed its parcel.
+    is_handed: bool,
     step: Step,
     next: VecDeque<Next>,
     /// Paths, by their indexes, of whose first execution a trace goes to a file.
@@ -147,13 +152,18 @@ impl Guest for FakeGuest {
     ) -> Result<Self, VmError> {
         let step = if origin == Origin::Boot { Step::Boot } else { Step::Restore };
         let number = if origin == Origin::Boot { fd::INITRAMFS } else { fd::INCOMING };
-        let plan = read_plan(take(&mut extra.files, number));
+        let mut bytes = Vec::new();
+        let mut file = take(&mut extra.files, number);
+        // A pipe can't be rewound, and need not be.
+        let _ = file.rewind();
+        file.read_to_end(&mut bytes).unwrap();
+        let plan = read_plan(&bytes);
         host.started.borrow_mut().push((origin, plan.clone()));
         let asked = extra.arguments.iter().any(|word| word.starts_with(READBACK));
         let memory = asked.then(|| take(&mut extra.files, fd::MEMORY));
         let traces = traces(&mut extra);
         let (host, next) = (Rc::clone(host), VecDeque::new());
-        let mut guest = Self { host, plan, step, next, traces, memory };
+        let mut guest = Self { host, plan, is_handed: false, step, next, traces, memory };
         let host = Rc::clone(&guest.host);
         if origin == Origin::Snapshot && host.unrestorable.get() > 0 {
             host.unrestorable.set(host.unrestorable.get() - 1);
@@ -161,15 +171,24 @@ impl Guest for FakeGuest {
             return Err(guest.failure(GuestCause::Ended { by_guest: false, how }));
         }
         if origin == Origin::Boot && guest.strike(At::Boot) {
-            guest.send(|buffer| message::plain(buffer, Kind::Ready, b""));
+            match guest.plan {
+                Some(_) => guest.send(|buffer| message::plain(buffer, Kind::Ready, b"")),
+                None => guest.send(|buffer| message::memory(buffer, Kind::Start, ROOM)),
+            }
         }
         Ok(guest)
     }
 
     /// Only now are its paths run: at READY nothing is.
     fn resume(&mut self) -> Result<(), VmError> {
-        if !matches!(self.step, Step::Run) {
+        if !matches!(self.step, Step::Run | Step::Condition) {
             return Ok(());
+        }
+        if self.is_handed {
+            if !self.strike(At::Parcel) {
+                return Ok(());
+            }
+            self.send(|buffer| message::plain(buffer, Kind::Ready, b""));
         }
         let asked = self.memory.is_some();
         if asked || self.run_plan() {
@@ -202,12 +221,13 @@ impl Guest for FakeGuest {
         Ok(())
     }
 
-    /// All the state that it has is the plan.
+    /// All the state that it has is the plan, if it has booted with that.
     fn save(&mut self, mut file: File) -> Result<(), VmError> {
         let written = if self.host.full {
             Err(std::io::ErrorKind::StorageFull.into())
         } else {
-            file.write_all(self.plan.to_string().as_bytes())
+            let plan = self.plan.as_ref().map(Plan::to_string);
+            file.write_all(plan.unwrap_or_default().as_bytes())
         };
         written.map_err(|source| VmError::Save { source })
     }
@@ -218,7 +238,11 @@ impl Guest for FakeGuest {
     }
 
     fn write_memory(&mut self, address: u64, bytes: &[u8]) -> Result<(), VmError> {
-        self.host.written.borrow_mut().push((address, bytes.to_vec()));
+        assert_eq!(address, ROOM.address);
+        self.plan = read_plan(bytes);
+        self.is_handed = true;
+        self.host.started.borrow_mut().last_mut().unwrap().1 = self.plan.clone();
+        self.host.written.borrow_mut().push(bytes.to_vec());
         Ok(())
     }
 
@@ -234,7 +258,7 @@ impl Guest for FakeGuest {
 impl FakeGuest {
     /// Runs all that the plan has, one sample a window; false if it died.
     fn run_plan(&mut self) -> bool {
-        let plan = self.plan.clone();
+        let plan = self.plan.clone().unwrap();
         for execution in plan.order() {
             let place = Place { run: execution.run.into(), path: execution.path as u64 };
             if execution.run == 0 && !self.strike(At::Before(execution.path)) {
@@ -275,6 +299,9 @@ impl FakeGuest {
     }
 }
 
+/// Where it waits for its parcel.
+pub(crate) const ROOM: Memory = Memory { address: 1 << 40, length: 1 << 20 };
+
 /// Its symbols.
 pub(crate) const SYMBOLS: &[u8] = b"ffffffff81000000 T _text\n";
 
@@ -304,15 +331,12 @@ fn take(files: &mut Vec<(i32, OwnedFd)>, number: i32) -> File {
     File::from(files.swap_remove(place).1)
 }
 
-/// The plan in an initramfs, or in a snapshot: the last text that begins as one does.
-fn read_plan(mut file: File) -> Plan {
-    // A pipe can't be rewound, and need not be.
-    let _ = file.rewind();
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).unwrap();
-    let begin = bytes.windows(6).rposition(|word| word == b"suite ").unwrap();
-    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap();
-    Plan::read(&bytes[begin..=end]).unwrap()
+/// The plan in an archive, or in a snapshot, if there is one: a text from its first word on.
+fn read_plan(bytes: &[u8]) -> Option<Plan> {
+    let begin = bytes.windows(6).rposition(|word| word == b"suite ")?;
+    let ends = bytes[begin..].iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    let plans = ends.filter_map(|(end, _)| Plan::read(&bytes[begin..=begin + end]).ok());
+    plans.last()
 }
 
 /// The recorder's `path=INDEX,fd=NUMBER`, as it is told them.

@@ -6,14 +6,14 @@ use pathmeter_catalogue::Suite;
 use pathmeter_wire::plan::Execution;
 
 use crate::{
-    Facts, Initramfs, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
+    Facts, Parcel, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
     machine::{Clock, Firmware, initramfs::may_lose},
     qemu::{channels::QemuGuest, counter::Counter},
     run::{
         agent_run::{AgentEvent, AgentRun},
         guest::{Extra, Guest},
         outcome::Gathered,
-        ready::{AtReady, at_ready, boot_guest},
+        ready::{boot_whole, go_on, snapshot},
         request::path_name,
         snapshot::{Description, Snapshot},
     },
@@ -66,18 +66,15 @@ fn measure_in<G: Guest, C: Send>(
     let mut lost: Vec<(usize, String)> = Vec::new();
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
-        let initramfs = Initramfs::new(&plan, &request.settings.condition);
-        let (Attempt { collected, about, snapshot }, counts) =
-            counter.with_guest(|extra| attempt::<G>(host, request, &initramfs, &plan, extra))?;
-        match collected {
-            Ok(gathered) => {
+        let parcel = request.parcel_of(&plan);
+        let (Attempt { ran, snapshot }, counts) =
+            counter.with_guest(|extra| attempt::<G>(host, request, (&parcel, &plan), extra))?;
+        match ran {
+            Ok((about, gathered)) => {
                 let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
                 return Ok(conclude(about, gathered, counts, lost));
             }
-            Err(error)
-                if error.unrestored().is_some()
-                    && snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) =>
-            {
+            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {
                 let how = error.unrestored().unwrap_or_default();
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
@@ -133,46 +130,29 @@ fn measure_elapsed_in<G: Guest>(
 ) -> Result<Vec<PathOutcome>, VmError> {
     let plan = Plan::new(Suite::Elapsed, 1);
     let settings = Settings { clock: Clock::Host, ..request.settings.clone() };
-    let initramfs = Initramfs::new(&plan, &settings.condition);
-    let (guest, _) = boot_guest::<G>(host, request, &settings, &initramfs, Extra::default())?;
+    let parcel = Parcel::of_paths(&plan, &settings.condition);
+    let (guest, _) = boot_whole::<G>(host, request, &settings, &parcel, Extra::default())?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
 }
 
 /// What came of one guest.
 struct Attempt {
-    collected: Result<Gathered, VmError>,
-    about: Description,
-    /// What it was restored from; None if it was booted.
-    snapshot: Option<Snapshot>,
+    ran: Result<(Description, Gathered), VmError>,
+    /// What it was restored from.
+    snapshot: Snapshot,
 }
 
 /// Runs the plan in one guest, which gets `extra` as well.
 fn attempt<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    initramfs: &Initramfs,
-    plan: &Plan,
-    mut extra: Extra,
+    (parcel, plan): (&Parcel, &Plan),
+    extra: Extra,
 ) -> Result<Attempt, VmError> {
-    Ok(match at_ready::<G>(host, request, initramfs, &mut extra)? {
-        AtReady::Booted(guest, about) => {
-            Attempt { collected: collect(request, Ok(guest), plan), about, snapshot: None }
-        }
-        AtReady::Saved(snapshot) => {
-            let guest = snapshot.restore::<G>(host, request, extra);
-            let about = snapshot.about.clone();
-            Attempt { collected: collect(request, guest, plan), about, snapshot: Some(snapshot) }
-        }
-    })
-}
-
-/// Lets the paused guest run, if there is one, and gathers what the agent sends until it is done.
-fn collect<G: Guest>(
-    request: &Request<'_>,
-    guest: Result<G, VmError>,
-    plan: &Plan,
-) -> Result<Gathered, VmError> {
-    run_all(AgentRun::resume(request, guest?, plan)?)
+    let snapshot = snapshot::<G>(host, request, parcel)?;
+    let ran = go_on::<G>(host, request, (&snapshot, parcel), extra)
+        .and_then(|(guest, about)| Ok((about, run_all(AgentRun::of(request, guest, plan))?)));
+    Ok(Attempt { ran, snapshot })
 }
 
 /// Hears the agent until it is done.

@@ -1,69 +1,46 @@
-//! A guest at READY: from the cache, or by booting the kernel.
+//! A guest that goes on from READY: restored from where it waited, by the cache or after booting the
+//! kernel, and handed its parcel.
 
-use std::mem::take;
 use std::os::fd::OwnedFd;
 
+use pathmeter_wire::{message::Memory, parcel::LENGTH};
+
 use crate::{
-    Initramfs, Progress, Request, Settings, VmError,
+    Parcel, Progress, Proof, Request, Settings, Unmet, VmError,
     arch::{answer_reads, loaded, vmlinux},
     cache::{
         Sought,
         entry::{EntryKind, Key, sha256},
     },
+    error::{GuestCause, Step},
     machine::{Origin, fd},
     qemu::memory_file::memory_file,
     run::{
-        before_ready::{Told, await_ready},
+        before_ready::{Stage, Told, await_end},
         guest::{Extra, Guest},
         snapshot::{Description, Snapshot},
     },
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "6";
+const SNAPSHOT_FORMAT: &str = "7";
 
-/// A guest at READY.
-pub(crate) enum AtReady<G> {
-    /// It has booted, and is paused.
-    Booted(G, Description),
-    /// It can be restored.
-    Saved(Snapshot),
-}
-
-/// The guest at READY: from the cache, or by booting the kernel. One that has booted need not be
-/// restored: where it was paused it goes on as its snapshot does.
-pub(crate) fn at_ready<G: Guest>(
-    host: &G::Host,
-    request: &Request<'_>,
-    initramfs: &Initramfs,
-    extra: &mut Extra,
-) -> Result<AtReady<G>, VmError> {
-    let slot = match seek(request, initramfs)? {
-        Some(Sought::Found(snapshot)) => return Ok(AtReady::Saved(snapshot)),
-        Some(Sought::Missing(slot)) => Some(slot),
-        None => None,
-    };
-    let (mut guest, about) =
-        boot_guest::<G>(host, request, request.settings, initramfs, take(extra))?;
-    if let Some(slot) = slot {
-        let snapshot = Snapshot::save(&mut guest, about.clone())?;
-        slot.keep(|entry| snapshot.write(entry));
-    }
-    Ok(AtReady::Booted(guest, about))
-}
-
-/// The guest at READY, to be restored: from the cache, or by booting the kernel.
+/// Where the guest waits, to be restored: from the cache, or by booting the kernel.
 pub(crate) fn snapshot<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    initramfs: &Initramfs,
+    parcel: &Parcel,
 ) -> Result<Snapshot, VmError> {
-    let slot = match seek(request, initramfs)? {
+    let initramfs = parcel.initramfs();
+    let slot = match seek(request, &initramfs)? {
         Some(Sought::Found(snapshot)) => return Ok(snapshot),
         Some(Sought::Missing(slot)) => Some(slot),
         None => None,
     };
-    let snapshot = boot::<G>(host, request, initramfs)?;
+    let stage = if parcel.is_handed_over() { Stage::Boot } else { Stage::Whole };
+    let (settings, boots_with) = (request.settings, (stage, &initramfs[..]));
+    let (mut guest, about) = boot::<G>(host, request, settings, boots_with, Extra::default())?;
+    let snapshot = Snapshot::save(&mut guest, about)?;
     if let Some(slot) = slot {
         slot.keep(|entry| snapshot.write(entry));
     }
@@ -73,7 +50,7 @@ pub(crate) fn snapshot<G: Guest>(
 /// Looks for the snapshot in the cache, if there is one.
 fn seek<'a>(
     request: &'a Request<'a>,
-    initramfs: &Initramfs,
+    initramfs: &[u8],
 ) -> Result<Option<Sought<'a, Snapshot>>, VmError> {
     let Some(cache) = request.cache else { return Ok(None) };
     let key = snapshot_key(request, initramfs);
@@ -84,34 +61,73 @@ fn seek<'a>(
     }))
 }
 
-fn snapshot_key(request: &Request<'_>, initramfs: &Initramfs) -> Key {
+/// What of the condition the guest does not boot with is no part of it, but by the initramfs.
+fn snapshot_key(request: &Request<'_>, initramfs: &[u8]) -> Key {
     let parts = [
         ("format", SNAPSHOT_FORMAT),
         ("image_sha256", &request.kernel.sha256),
         ("qemu", &request.qemu.version),
-        ("guest", &request.settings.fingerprint()),
-        ("initramfs_sha256", &sha256(initramfs.as_bytes())),
+        ("guest", &request.settings.boot_fingerprint()),
+        ("initramfs_sha256", &sha256(initramfs)),
     ];
     Key::new(EntryKind::Snapshot, &parts)
 }
 
-/// Boots the kernel until the agent is ready and has paused the guest, and saves it.
-pub(crate) fn boot<G: Guest>(
+/// A guest that is restored with `extra`, has its parcel, and goes on from READY.
+pub(crate) fn go_on<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    initramfs: &Initramfs,
-) -> Result<Snapshot, VmError> {
-    let (mut guest, about) =
-        boot_guest::<G>(host, request, request.settings, initramfs, Extra::default())?;
-    Snapshot::save(&mut guest, about)
+    (snapshot, parcel): (&Snapshot, &Parcel),
+    mut extra: Extra,
+) -> Result<(G, Description), VmError> {
+    let handed = parcel.handed();
+    extra.stub = handed.as_ref().map(|_| extra.serve_stub()).transpose()?;
+    let mut guest = snapshot.restore::<G>(host, request, extra)?;
+    let mut about = snapshot.about.clone();
+    let Some(handed) = handed else {
+        guest.begin(Step::Run);
+        guest.resume()?;
+        return Ok((guest, about));
+    };
+    let condition = &request.settings.condition;
+    guest.begin(if condition.is_default() { Step::Run } else { Step::Condition });
+    hand_over(&mut guest, about.room, &handed)?;
+    guest.resume()?;
+    let told = await_end(&mut guest, condition, Stage::Parcel)?;
+    about.proofs = proofs(request.settings, &told, vec![])?;
+    guest.begin(Step::Run);
+    Ok((guest, about))
 }
 
-/// Boots the kernel until the agent is ready and has paused the guest.
-pub(crate) fn boot_guest<G: Guest>(
+/// Writes the parcel, after its length, to where the agent reads it when it goes on.
+fn hand_over(guest: &mut impl Guest, room: Option<Memory>, parcel: &[u8]) -> Result<(), VmError> {
+    let length: [u8; LENGTH] = (parcel.len() as u64).to_le_bytes();
+    let handed = [&length, parcel].concat();
+    let Some(room) = room.filter(|room| room.length >= handed.len() as u64) else {
+        let what = "no place for what the guest is to do".to_owned();
+        return Err(guest.failure(GuestCause::Protocol { what }));
+    };
+    guest.write_memory(room.address, &handed)
+}
+
+/// Boots the kernel with the parcel in its initramfs, until the agent is ready and has paused the
+/// guest.
+pub(crate) fn boot_whole<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     settings: &Settings,
-    initramfs: &Initramfs,
+    parcel: &Parcel,
+    extra: Extra,
+) -> Result<(G, Description), VmError> {
+    boot(host, request, settings, (Stage::Whole, &parcel.whole()), extra)
+}
+
+/// Boots the kernel, with this initramfs, until the agent has paused the guest at the stage's end.
+fn boot<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    settings: &Settings,
+    (stage, initramfs): (Stage, &[u8]),
     mut extra: Extra,
 ) -> Result<(G, Description), VmError> {
     (request.progress)(Progress::Loading);
@@ -122,18 +138,92 @@ pub(crate) fn boot_guest<G: Guest>(
     answer_reads(settings, &image.boot, &mut extra)?;
     extra.files.extend([
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
-        (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs.as_bytes())?)),
+        (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs)?)),
     ]);
     let release = image.release.clone();
     let missing = settings.condition.missing_parameters(vmlinux(&image.boot));
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    let Told { facts, read, room, .. } = await_ready(&mut guest, &settings.condition)?;
-    let proofs = match settings.condition.proofs(&read, settings.memory_mib) {
-        Ok(proofs) if missing.is_empty() => proofs,
-        Ok(_) => return Err(VmError::Unmet(missing)),
-        Err(ignored) => return Err(VmError::Unmet([missing, ignored].concat())),
+    let told = await_end(&mut guest, &settings.condition, stage)?;
+    let proofs = match stage {
+        Stage::Boot if missing.is_empty() => vec![],
+        Stage::Boot => return Err(VmError::Unmet(missing)),
+        _ => proofs(settings, &told, missing)?,
     };
+    let Told { facts, room, .. } = told;
     Ok((guest, Description { release, firmware, facts, proofs, room }))
+}
+
+/// What is known of the settings by what the agent has told.
+///
+/// # Errors
+/// Those that the kernel ignored, and those that were `missing` already.
+fn proofs(
+    settings: &Settings,
+    told: &Told<'_>,
+    missing: Vec<Unmet>,
+) -> Result<Vec<Proof>, VmError> {
+    match settings.condition.proofs(&told.read, settings.memory_mib) {
+        Ok(proofs) if missing.is_empty() => Ok(proofs),
+        Ok(_) => Err(VmError::Unmet(missing)),
+        Err(ignored) => Err(VmError::Unmet([missing, ignored].concat())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::run::fake::{FakeGuest, FakeHost, ROOM, with_request};
+    use crate::{Condition, Plan};
+    use pathmeter_catalogue::Suite;
+
+    #[test]
+    fn a_parcel_is_written_after_its_length_to_where_there_is_room_for_both() {
+        let host = Rc::new(FakeHost::default());
+        let plan = Plan::new(Suite::Exact, 1);
+        let parcel = Parcel::of_paths(&plan, &Condition::default());
+        let bytes = parcel.handed().unwrap();
+        let all = bytes.len() + LENGTH;
+        let mut guest = with_request(&host, None, |request| {
+            let snapshot = snapshot::<FakeGuest>(&host, request, &parcel).unwrap();
+            snapshot.restore::<FakeGuest>(&host, request, Extra::default()).unwrap()
+        });
+        let room = |length: usize| Some(Memory { length: length as u64, ..ROOM });
+        for none in [None, room(all - 1)] {
+            let error = hand_over(&mut guest, none, &bytes).unwrap_err();
+            assert!(error.to_string().contains("no place for what the guest is to do"), "{error}");
+        }
+        hand_over(&mut guest, room(all), &bytes).unwrap();
+        let length = (bytes.len() as u64).to_le_bytes();
+        assert_eq!(*host.written.borrow(), [[&length, &bytes[..]].concat()]);
+    }
+
+    #[test]
+    fn one_boot_serves_all_plans_and_conditions_but_those_with_other_words_or_in_the_initramfs() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = crate::Cache::at(folder.path().to_owned()).unwrap();
+        let boots = std::cell::Cell::new(0);
+        let boot = |under: &str, runs: u32, in_initramfs: bool| {
+            let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
+            let parcel = Parcel::of_paths(&Plan::new(Suite::Exact, runs), &condition);
+            let parcel = if in_initramfs { parcel.in_initramfs() } else { parcel };
+            let settings = Settings { condition, ..Settings::default() };
+            let host = Rc::new(FakeHost { settings, ..FakeHost::default() });
+            with_request(&host, Some(&cache), |request| {
+                snapshot::<FakeGuest>(&host, request, &parcel).unwrap();
+            });
+            boots.set(boots.get() + host.origins().len());
+            boots.get()
+        };
+        assert_eq!(boot("default", 1, false), 1);
+        assert_eq!(boot("default", 2, false), 1);
+        assert_eq!(boot("cgroup:depth=3", 2, false), 1);
+        assert_eq!(boot("boot:threadirqs", 2, false), 2);
+        assert_eq!(boot("boot:threadirqs cgroup:depth=3", 2, false), 2);
+        assert_eq!(boot("default", 1, true), 3);
+        assert_eq!(boot("default", 2, true), 4);
+    }
 }

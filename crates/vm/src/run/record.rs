@@ -12,7 +12,7 @@ use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_wire::{Kind, message, message::SYMBOLS_ASKED, plan::Plan};
 
 use crate::{
-    Initramfs, PathOutcome, Progress, RecordingLimits, Request, VmError,
+    Parcel, PathOutcome, Progress, RecordingLimits, Request, VmError,
     arch::READBACK,
     cache::Sought,
     cache::entry::{Entry, EntryKind, Key},
@@ -26,7 +26,7 @@ use crate::{
     run::agent_run::{AgentEvent, AgentRun},
     run::guest::{Extra, Guest},
     run::outcome::Gathered,
-    run::ready::{AtReady, at_ready, snapshot},
+    run::ready::{go_on, snapshot},
     run::request::path_name,
     run::snapshot::Snapshot,
 };
@@ -129,8 +129,8 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
     request: &Request<'_>,
     job: &Job<'_, F>,
 ) -> Result<HashMap<usize, Recorded<R>>, VmError> {
-    let snapshot =
-        snapshot::<G>(host, request, &Initramfs::new(&job.plan, &request.settings.condition))?;
+    let parcel = request.parcel_of(&job.plan);
+    let snapshot = snapshot::<G>(host, request, &parcel)?;
     let (extra, traces) = extra(request, job)?;
     std::thread::scope(|scope| {
         let paths = job.paths.iter().zip(traces);
@@ -147,7 +147,7 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
                 return Err(VmError::Host { what: "starting a thread for each trace", source });
             }
         };
-        let gathered = run_once::<G, F>(host, request, &snapshot, job, extra);
+        let gathered = run_once::<G, F>(host, request, (&snapshot, &parcel), job, extra);
         // The guest is gone, and with it the pipes' other ends: the readers come to an end.
         let traces = readers.into_iter().map(|(path, reader)| {
             (path, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -203,12 +203,12 @@ fn refused(error: VmError) -> VmError {
 fn run_once<G: Guest, F>(
     host: &G::Host,
     request: &Request<'_>,
-    snapshot: &Snapshot,
+    from: (&Snapshot, &Parcel),
     job: &Job<'_, F>,
     extra: Extra,
 ) -> Result<Gathered, VmError> {
-    let guest: G = snapshot.restore(host, request, extra).map_err(refused)?;
-    let mut run = AgentRun::resume(request, guest, &job.plan)?;
+    let (guest, _) = go_on::<G>(host, request, from, extra).map_err(refused)?;
+    let mut run = AgentRun::of(request, guest, &job.plan);
     while !matches!(run.hear()?, AgentEvent::Done)
         && !job.paths.iter().all(|path| run.has_run(*path))
     {}
@@ -272,7 +272,7 @@ fn symbols_in<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>
 }
 
 /// Lets a guest go on from READY that is told to run no path: the kernel need not survive them all
-/// to have symbols. It is the guest that will be measured, so that one boot serves both.
+/// to have symbols.
 fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<u8>, VmError> {
     let failed = |source| VmError::Host { what: "reading the kernel's symbols", source };
     let plan = Plan::new(Suite::Exact, request.runs);
@@ -283,8 +283,9 @@ fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<
         let arguments = vec!["-global".to_owned(), readback];
         Ok(Extra { files, arguments, ..Extra::default() })
     };
-    let guest = guest_at_ready::<G>(host, request, &plan, &asking)?;
-    let mut run = AgentRun::resume(request, guest, &plan)?;
+    let parcel = request.parcel_of(&plan);
+    let guest = restored::<G>(host, request, &parcel, &asking)?;
+    let mut run = AgentRun::of(request, guest, &plan);
     while run.hear()? != AgentEvent::Done {}
     copy_symbols(&mut run.guest)?;
     drop(run);
@@ -293,22 +294,20 @@ fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<
     Ok(bytes)
 }
 
-/// A guest at READY, restored if it can be; each one that is started is given `extra`.
-fn guest_at_ready<G: Guest>(
+/// A guest that has gone on from READY; each one that is started is given `extra`. A snapshot of the
+/// cache that can't be restored is made again.
+fn restored<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    plan: &Plan,
+    parcel: &Parcel,
     extra: &dyn Fn() -> Result<Extra, VmError>,
 ) -> Result<G, VmError> {
-    let initramfs = Initramfs::new(plan, &request.settings.condition);
-    match at_ready::<G>(host, request, &initramfs, &mut extra()?)? {
-        AtReady::Booted(guest, _) => Ok(guest),
-        AtReady::Saved(snapshot) => match snapshot.restore(host, request, extra()?) {
-            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {
-                guest_at_ready(host, request, plan, extra)
-            }
-            restored => restored,
-        },
+    loop {
+        let snapshot = snapshot::<G>(host, request, parcel)?;
+        match go_on(host, request, (&snapshot, parcel), extra()?) {
+            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {}
+            gone_on => return gone_on.map(|(guest, _)| guest),
+        }
     }
 }
 
@@ -380,7 +379,7 @@ mod tests {
         let traces = recorded(&host, &[7, 2]).unwrap();
         [7, 2].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
         assert_eq!((host.origins().len(), host.notes.borrow().len()), (4, 1));
-        assert!(host.started.borrow()[3].1.skips(1));
+        assert!(host.started.borrow()[3].1.as_ref().unwrap().skips(1));
     }
 
     #[test]
@@ -422,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_come_from_the_guest_that_will_be_measured_so_a_kernel_boots_once() {
+    fn symbols_come_from_the_snapshot_that_will_be_measured_so_a_kernel_boots_once() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned()).unwrap();
         let host = FakeHost::dying_in(&[0, 1, 2], &panicked());
@@ -431,13 +430,12 @@ mod tests {
                 .unwrap()
         };
         assert_eq!((symbols(), symbols()), (SYMBOLS.to_vec(), SYMBOLS.to_vec()));
-        assert_eq!(host.origins(), [Origin::Boot]);
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
         with_request(&host, Some(&cache), |request| {
-            let plan = Plan::new(Suite::Exact, request.runs);
-            let initramfs = Initramfs::new(&plan, &request.settings.condition);
-            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+            let parcel = request.parcel_of(&Plan::new(Suite::Exact, request.runs));
+            snapshot::<FakeGuest>(&host, request, &parcel).unwrap();
         });
-        assert_eq!(host.origins(), [Origin::Boot]);
+        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
     }
 
     #[test]
@@ -446,13 +444,13 @@ mod tests {
         let cache = Cache::at(folder.path().to_owned()).unwrap();
         let host = Rc::new(FakeHost::default());
         with_request(&host, Some(&cache), |request| {
-            let plan = Plan::new(Suite::Exact, request.runs);
-            let initramfs = Initramfs::new(&plan, &request.settings.condition);
-            snapshot::<FakeGuest>(&host, request, &initramfs).unwrap();
+            let parcel = request.parcel_of(&Plan::new(Suite::Exact, request.runs));
+            snapshot::<FakeGuest>(&host, request, &parcel).unwrap();
             host.unrestorable.set(1);
             assert_eq!(symbols_in::<FakeGuest>(&host, request).unwrap(), SYMBOLS);
         });
-        assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot, Origin::Boot]);
+        let (boot, restored) = (Origin::Boot, Origin::Snapshot);
+        assert_eq!(host.origins(), [boot, restored, boot, restored]);
     }
 
     #[test]

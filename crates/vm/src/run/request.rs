@@ -6,7 +6,7 @@ use std::time::Duration;
 use pathmeter_catalogue::Suite;
 use pathmeter_image::{ImageError, KernelImage};
 
-use crate::{Cache, Caller, Interrupt, Progress, Qemu, Settings};
+use crate::{Cache, Caller, Interrupt, Parcel, Plan, Progress, Qemu, Settings};
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
 pub struct Kernel<'a> {
@@ -37,9 +37,24 @@ pub struct Request<'a> {
     pub interrupt: &'a Interrupt,
     /// Told how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Whether the guest boots with its parcel, as it does in Bochs, and is not handed it.
+    pub boots_with_parcel: bool,
 }
 
 impl Request<'_> {
+    /// The same, for a guest with the same past as the one in Bochs.
+    #[must_use]
+    pub fn as_in_bochs(&self) -> Request<'_> {
+        let kernel = Kernel { sha256: self.kernel.sha256.clone(), load: self.kernel.load };
+        Request { kernel, boots_with_parcel: true, ..*self }
+    }
+
+    /// The parcel of a guest that executes paths.
+    pub(crate) fn parcel_of(&self, plan: &Plan) -> Parcel {
+        let parcel = Parcel::of_paths(plan, &self.settings.condition);
+        if self.boots_with_parcel { parcel.in_initramfs() } else { parcel }
+    }
+
     /// As one who looks for an entry of the cache, and will do `again` if that is no use.
     pub(crate) fn caller<'a>(&'a self, again: &'a str) -> Caller<'a> {
         let (limit, interrupt, progress) = (self.limit, self.interrupt, self.progress);

@@ -1,4 +1,4 @@
-//! Snapshots: a guest paused at READY, as a file that it is restored from again and again.
+//! Snapshots: a guest paused at START or READY, as a file that it is restored from again and again.
 //!
 //! | offset | bytes | field                                                        |
 //! |--------|-------|--------------------------------------------------------------|
@@ -40,9 +40,9 @@ pub(crate) struct Description {
     pub(crate) firmware: Firmware,
     /// What it printed about its CPU.
     pub(crate) facts: Facts,
-    /// What became of the settings of its condition.
+    /// What became of the settings of its condition, if it is under that.
     pub(crate) proofs: Vec<Proof>,
-    /// Where its agent may be handed a job.
+    /// Where its agent waits for its parcel; None if it boots with that.
     pub(crate) room: Option<Memory>,
 }
 

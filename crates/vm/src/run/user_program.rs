@@ -8,14 +8,13 @@ use std::thread::Builder;
 
 use pathmeter_wire::{
     Kind, RawFrame,
-    message::Memory,
     program::{
         self, MAX_PERF_MAP_BYTES, MAX_PERF_MAPS, PERF_MAPS_ASKED, ProgramEnd, ProgramOutput,
     },
 };
 
 use crate::{
-    Bochs, Firmware, Landmarks, ProgramFiles, Progress, Proof, Request, Stop, VmError,
+    Bochs, Firmware, Landmarks, Parcel, Progress, Proof, Request, Stop, VmError,
     arch::{BochsGuest, READBACK},
     error::{GuestCause, Step},
     machine::fd,
@@ -23,7 +22,7 @@ use crate::{
     qemu::memory_file::memory_file,
     qemu::plugin::Plugin,
     run::guest::{Extra, Guest},
-    run::ready::{boot_guest, snapshot},
+    run::ready::{boot_whole, go_on, snapshot},
     run::snapshot::Description,
 };
 
@@ -101,7 +100,7 @@ pub struct PerfMapFile {
     pub total: u64,
 }
 
-/// Executes the program of `files`. `read` is handed the plugin's stream as it comes, on a
+/// Executes the program of `parcel`. `read` is handed the plugin's stream as it comes, on a
 /// thread of its own: it should read to the end, and what it returns is handed back.
 ///
 /// # Errors
@@ -109,7 +108,7 @@ pub struct PerfMapFile {
 /// same way in each run is none.
 pub fn run_program<C: Send>(
     request: &Request<'_>,
-    files: &ProgramFiles,
+    parcel: &Parcel,
     asked: Accounting<'_>,
     read: &(dyn Fn(File) -> C + Sync),
 ) -> Result<RanProgram<C>, VmError> {
@@ -137,7 +136,7 @@ pub fn run_program<C: Send>(
         let reader = Builder::new().spawn_scoped(scope, move || read(File::from(stream)));
         let reader = reader.map_err(failed("starting a thread for the counts"))?;
         // At its end the guest is gone, and with it the pipe's other end.
-        let ran = run_in::<QemuGuest>(request.qemu, request, files, asked.runs, extra);
+        let ran = run_in::<QemuGuest>(request.qemu, request, parcel, asked.runs, extra);
         let counts = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (about, heard) = ran?;
         let Description { release, firmware, proofs, .. } = about;
@@ -157,42 +156,21 @@ fn plugin_argument(memory_mib: u32, asked: Accounting<'_>) -> String {
     )
 }
 
-/// The guest is always restored: so that it is the same whether its kernel had to be booted or not.
 fn run_in<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
-    files: &ProgramFiles,
+    parcel: &Parcel,
     runs: u32,
-    mut extra: Extra,
+    extra: Extra,
 ) -> Result<(Description, Heard), VmError> {
-    let (initramfs, job) = files.parts();
-    let snapshot = snapshot::<G>(host, request, initramfs)?;
-    let about = snapshot.about.clone();
-    extra.stub = job.map(|_| extra.serve_stub()).transpose()?;
-    let restored = snapshot.restore::<G>(host, request, extra).and_then(|mut guest| {
-        if let Some(job) = job {
-            hand_over(&mut guest, about.room, job)?;
-        }
-        Ok(guest)
-    });
-    let mut guest = restored.inspect_err(|error| {
+    let snapshot = snapshot::<G>(host, request, parcel)?;
+    let gone_on = go_on::<G>(host, request, (&snapshot, parcel), extra);
+    let (mut guest, about) = gone_on.inspect_err(|error| {
         if error.unrestored().is_some() {
             snapshot.forget(request);
         }
     })?;
     Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
-}
-
-/// Writes the job, after its length, to where the agent reads it when it goes on.
-fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result<(), VmError> {
-    guest.begin(Step::Run);
-    let length = (job.len() as u64).to_le_bytes();
-    let handed = [&length, job].concat();
-    let Some(room) = room.filter(|room| room.length >= handed.len() as u64) else {
-        let what = "no place for the program".to_owned();
-        return Err(guest.failure(GuestCause::Protocol { what }));
-    };
-    guest.write_memory(room.address, &handed)
 }
 
 /// The same, in a Bochs that boots anew with the job in its initramfs, and stops at the landmarks.
@@ -203,13 +181,15 @@ fn hand_over(guest: &mut impl Guest, room: Option<Memory>, job: &[u8]) -> Result
 pub fn witness_program(
     bochs: &Bochs,
     request: &Request<'_>,
-    files: &ProgramFiles,
+    parcel: &Parcel,
     runs: u32,
     landmarks: Landmarks,
 ) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
     let extra = Extra { landmarks: Some(landmarks), ..Extra::default() };
     let (mut guest, about) =
-        boot_guest::<BochsGuest>(bochs, request, request.settings, files.whole(), extra)?;
+        boot_whole::<BochsGuest>(bochs, request, request.settings, parcel, extra)?;
+    guest.begin(Step::Run);
+    guest.resume()?;
     let mut stops = Vec::new();
     let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
     let Heard { runs, outputs, unlike, perf_maps, .. } =
@@ -218,15 +198,13 @@ pub fn witness_program(
     Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: stops })
 }
 
-/// Lets the guest at READY run, and hears of all its runs; `ended` is called at the end of each.
+/// Hears of all runs of a guest that has gone on from READY; `ended` is called at the end of each.
 fn all_runs<G: Guest>(
     request: &Request<'_>,
     guest: &mut G,
     runs: u32,
     ended: &mut dyn FnMut(&mut G),
 ) -> Result<Heard, VmError> {
-    guest.begin(Step::Run);
-    guest.resume()?;
     let mut heard = Heard::default();
     loop {
         match guest.next_frame(|frame| heard.hear(frame, runs))? {
@@ -350,12 +328,10 @@ impl Heard {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use pathmeter_wire::{message, next_frame, program::ProgramEnded};
 
     use super::*;
-    use crate::run::fake::{FakeGuest, FakeHost, frame, with_request};
+    use crate::run::fake::frame;
 
     /// What is heard of these frames one after the other, of a program of two runs.
     fn heard(frames: &[Vec<u8>]) -> (Heard, Vec<Event>) {
@@ -506,25 +482,6 @@ mod tests {
         let mut full = vec![begin(0), end(0)];
         full.extend((0..=pieces).map(|_| piece.clone()));
         refused(&full, more);
-    }
-
-    #[test]
-    fn a_job_is_written_after_its_length_to_where_there_is_room_for_both() {
-        let host = Rc::new(FakeHost::default());
-        let plan = crate::Plan::new(pathmeter_catalogue::Suite::Exact, 1);
-        let initramfs = crate::Initramfs::new(&plan, &crate::Condition::default());
-        let started = with_request(&host, None, |request| {
-            boot_guest(&host, request, &host.settings, &initramfs, Extra::default())
-        });
-        let (mut guest, _): (FakeGuest, _) = started.unwrap();
-        let room = |length| Some(Memory { address: 0x7000, length });
-        for none in [None, room(10)] {
-            let error = hand_over(&mut guest, none, b"job").unwrap_err();
-            assert!(error.to_string().contains("no place for the program"), "{error}");
-        }
-        hand_over(&mut guest, room(11), b"job").unwrap();
-        let handed = (0x7000, b"\x03\0\0\0\0\0\0\0job".to_vec());
-        assert_eq!(*host.written.borrow(), [handed]);
     }
 
     #[test]

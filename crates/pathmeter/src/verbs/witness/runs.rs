@@ -43,9 +43,9 @@ impl WitnessProgram {
     pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
         let Both { session, bochs, image, .. } = both;
         let guests = session.with_memory(self.memory_mib);
-        let files = self.packed.files_under(&session.settings_of(image).condition);
+        let parcel = self.packed.parcel_under(&session.settings_of(image).condition);
         // Bochs boots with the program, and so does QEMU: both kernels have the same past.
-        let files = files.in_initramfs();
+        let parcel = parcel.in_initramfs();
         let runs = self.packed.runs();
         let (kernel, in_qemu) = both.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
@@ -60,13 +60,13 @@ impl WitnessProgram {
                 perf_maps: false,
             };
             let read = &|stream| pathmeter_trace::accounts(stream);
-            let ran = guests.run_program(image, &files, asked, read, progress)?;
+            let ran = guests.run_program(image, &parcel, asked, read, progress)?;
             Ok::<_, Failure>((kernel, ran))
         })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
         let in_bochs = both.during("in Bochs", |progress| {
-            guests.witness_program(image, bochs, &files, asked, progress)
+            guests.witness_program(image, bochs, &parcel, asked, progress)
         })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);

@@ -14,7 +14,9 @@ use super::*;
 use crate::error::{GuestCause, Step};
 use crate::machine::Origin;
 use crate::qemu::memory_file::memory_file;
-use crate::run::fake::{At, FakeGuest, FakeHost, Fault, frame, outcome, sample, with_request};
+use crate::run::fake::{
+    At, FakeGuest, FakeHost, Fault, ROOM, frame, outcome, sample, with_request,
+};
 use crate::{
     Cache, Caller, Condition, EntryKind, Interrupt, Key, PathStatus, ProofState, Sought, UnmetCause,
 };
@@ -39,13 +41,13 @@ fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
         let shown = message::Shown { file: file as u64, error, text };
         frame(|buffer| message::shown(buffer, &shown))
     };
-    told_at_boot(under, texts.iter().enumerate().map(shows).collect())
+    told(under, texts.iter().enumerate().map(shows).collect())
 }
 
 /// What is known of settings in a guest that sends these frames before READY.
-fn told_at_boot(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
+fn told(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
     let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
-    let faults = frames.into_iter().map(|frame| (At::Boot, Fault::Sends(frame))).collect();
+    let faults = frames.into_iter().map(|frame| (At::Parcel, Fault::Sends(frame))).collect();
     let settings = Settings { condition, ..Settings::default() };
     let host = Rc::new(FakeHost { faults, settings, ..FakeHost::default() });
     let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
@@ -97,8 +99,7 @@ fn all_settings_that_the_agent_can_not_have_are_told_at_once_and_each_once() {
         frame(|buffer| message::unmet(buffer, &unmet))
     };
     let done = || frame(|buffer| message::plain(buffer, Kind::Done, b""));
-    let told =
-        |frames: Vec<Vec<u8>>| told_at_boot("boot:x boot:y", frames).unwrap_err().to_string();
+    let told = |frames: Vec<Vec<u8>>| self::told("boot:x boot:y", frames).unwrap_err().to_string();
     assert_eq!(told(vec![unmet(0), unmet(1), done()]), "boot:x: no; boot:y: no");
     // None goes on without them, and none is told twice or was not asked for.
     assert!(told(vec![unmet(1)]).contains("READY"), "{}", told(vec![unmet(1)]));
@@ -122,19 +123,27 @@ fn a_guest_shows_what_it_was_asked_for_and_nothing_else() {
 }
 
 #[test]
-fn a_guest_tells_of_one_place_for_a_job_within_its_bound() {
-    let place = |length| {
-        let memory = Memory { address: 1 << 40, length };
-        frame(|buffer| message::memory(buffer, Kind::Room, memory))
+fn what_comes_at_another_stage_is_refused() {
+    let fact = frame(|buffer| message::fact(buffer, b"meltdown", b"Mitigation: PTI"));
+    let room =
+        |length| frame(|buffer| message::memory(buffer, Kind::Start, Memory { length, ..ROOM }));
+    let ready = frame(|buffer| message::plain(buffer, Kind::Ready, b""));
+    let shown = message::Shown { file: 0, error: 0, text: b"x" };
+    let shown = frame(|buffer| message::shown(buffer, &shown));
+    let sends = |at, sent: &Vec<u8>| {
+        let host = FakeHost::with_fault(at, Fault::Sends(sent.clone()));
+        match measured(&host, None) {
+            Ok(_) => None,
+            Err(VmError::Guest { cause: GuestCause::Protocol { what }, .. }) => Some(what),
+            Err(error) => panic!("{error}"),
+        }
     };
-    assert!(told_at_boot("default", vec![place(1 << 20)]).is_ok());
-    for frames in [vec![place(u64::MAX)], vec![place(1 << 20), place(1 << 20)]] {
-        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) =
-            told_at_boot("default", frames)
-        else {
-            panic!("it was taken");
-        };
-    }
+    assert_eq!(sends(At::Boot, &fact), None);
+    assert!(sends(At::Parcel, &fact).unwrap().contains("a frame Fact now"));
+    assert!(sends(At::Boot, &ready).unwrap().contains("a frame Ready now"));
+    assert!(sends(At::Boot, &shown).unwrap().contains("a frame Shown now"));
+    assert!(sends(At::Parcel, &room(1 << 20)).unwrap().contains("a frame Start now"));
+    assert!(sends(At::Boot, &room(u64::MAX)).is_some());
 }
 
 /// Whether the path was measured in full, in two runs.
@@ -164,8 +173,8 @@ fn a_kernel_that_dies_in_a_path_is_measured_again_without_it() {
         assert_eq!(paths[3].status, PathStatus::Failed(reason));
         let mut others = paths.iter().enumerate().filter(|(index, _)| *index != 3);
         assert!(others.all(|(index, path)| is_whole(index, path)));
-        assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
-        assert!(host.started.borrow()[1..].iter().all(|(_, plan)| plan.skips(3)));
+        assert_eq!(host.origins(), [[Origin::Boot, Origin::Snapshot]; 2].concat());
+        assert!(host.started.borrow()[3].1.as_ref().unwrap().skips(3));
         assert_eq!(host.notes.borrow().len(), 1);
     }
 }
@@ -177,7 +186,7 @@ fn the_fifth_path_that_kills_the_kernel_is_an_error() {
     assert_eq!(paths.iter().filter(|path| path.status != PathStatus::Ok).count(), 4);
     let five = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
     assert_eq!(measured(&five, None).unwrap_err().in_path(), Some(4));
-    assert_eq!((four.origins().len(), five.origins().len()), (5, 5));
+    assert_eq!((four.origins().len(), five.origins().len()), (10, 10));
 }
 
 #[test]
@@ -188,7 +197,7 @@ fn a_kernel_that_dies_between_paths_is_not_given_another_chance() {
         else {
             panic!("{cause}");
         };
-        assert_eq!((found, &host.origins()[..]), (cause, &[Origin::Boot][..]));
+        assert_eq!((found, host.origins().len()), (cause, 2));
     }
 }
 
@@ -200,7 +209,7 @@ fn what_is_not_the_kernels_doing_or_is_hostile_costs_no_path() {
     ] {
         let host = FakeHost::dying_in(&[3], &cause);
         assert!(measured(&host, None).is_err());
-        assert_eq!(host.origins(), [Origin::Boot]);
+        assert_eq!(host.origins().len(), 2);
     }
 }
 
@@ -219,7 +228,7 @@ fn frames_in_excess_are_an_error() {
         else {
             panic!("taken");
         };
-        assert_eq!(host.origins(), [Origin::Boot]);
+        assert_eq!(host.origins().len(), 2);
     }
 }
 
@@ -245,26 +254,15 @@ fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_the_kernel_booted_
     let host = Rc::new(FakeHost::default());
     measured(&host, Some(&cache)).unwrap();
     measured(&host, Some(&cache)).unwrap();
-    assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
+    let (boot, restored) = (Origin::Boot, Origin::Snapshot);
+    assert_eq!(host.origins(), [boot, restored, restored]);
     host.unrestorable.set(1);
     let paths = measured(&host, Some(&cache)).unwrap();
     assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
-    assert_eq!(host.origins()[2..], [Origin::Snapshot, Origin::Boot]);
+    assert_eq!(host.origins()[3..], [restored, boot, restored]);
     assert_eq!(host.notes.borrow().len(), 1);
     measured(&host, Some(&cache)).unwrap();
-    assert_eq!(host.origins()[4..], [Origin::Snapshot]);
-}
-
-#[test]
-fn a_guest_that_has_booted_goes_on_without_being_restored() {
-    let (_folder, cache) = cache();
-    for cache in [None, Some(&cache)] {
-        let host = Rc::new(FakeHost::default());
-        host.unrestorable.set(1);
-        let paths = measured(&host, cache).unwrap();
-        assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
-        assert_eq!(host.origins(), [Origin::Boot]);
-    }
+    assert_eq!(host.origins()[6..], [restored]);
 }
 
 #[test]
@@ -275,9 +273,9 @@ fn a_corrupt_snapshot_is_made_again() {
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     File::options().write(true).open(file).unwrap().set_len(20).unwrap();
     measured(&host, Some(&cache)).unwrap();
-    assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+    assert_eq!(host.origins(), [[Origin::Boot, Origin::Snapshot]; 2].concat());
     measured(&host, Some(&cache)).unwrap();
-    assert_eq!(host.origins()[2..], [Origin::Snapshot]);
+    assert_eq!(host.origins()[4..], [Origin::Snapshot]);
     assert_eq!(host.notes.borrow().len(), 1);
 }
 
@@ -290,7 +288,7 @@ fn what_cannot_be_kept_is_said_once_and_measured_all_the_same() {
         let paths = measured(&host, Some(&cache)).unwrap();
         assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
     }
-    assert_eq!(host.origins(), [Origin::Boot, Origin::Boot]);
+    assert_eq!(host.origins(), [[Origin::Boot, Origin::Snapshot]; 2].concat());
     let notes = host.notes.borrow();
     let named = format!("the cache folder {}: No such file", folder.path().display());
     assert!(notes.len() == 1 && notes[0].starts_with(&named), "{notes:?}");
@@ -333,8 +331,9 @@ fn the_limit_holds_for_each_run_anew() {
             .map(|(index, path)| Step::Path { index, name: path.name.to_owned() });
         first.into_iter().flat_map(|first| [first.clone(), first])
     });
-    // The very first run's began as the guest was resumed.
-    let expected: Vec<_> = [Step::Run].into_iter().chain(firsts.skip(1)).collect();
+    // The very first run's began at READY, and the limit for that as the guest was resumed.
+    let before = [Step::Save, Step::Run, Step::Run];
+    let expected: Vec<_> = before.into_iter().chain(firsts.skip(1)).collect();
     assert_eq!(*host.begun.borrow(), expected);
 }
 

@@ -7,12 +7,12 @@ use std::thread::Builder;
 use pathmeter_catalogue::{Path, Round, Suite};
 
 use crate::{
-    Bochs, Initramfs, PathOutcome, Plan, Request, Settings, TracedWindow, VmError,
+    Bochs, PathOutcome, Plan, Request, Settings, TracedWindow, VmError,
     arch::x86_64::bochs::{BochsGuest, is_intels},
     run::agent_run::{AgentEvent, AgentRun},
     run::guest::Extra,
     run::measure::run_all,
-    run::ready::boot_guest,
+    run::ready::boot_whole,
 };
 
 /// The paths that the CPU which Bochs puts together can't execute, unless it is Intel's: it has
@@ -37,14 +37,19 @@ pub fn witness_plan(settings: &Settings) -> Plan {
 /// that are left out have failed.
 pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
     let plan = witness_plan(request.settings);
-    let (guest, _) = boot_guest::<BochsGuest>(
-        bochs,
-        request,
-        request.settings,
-        &Initramfs::new(&plan, &request.settings.condition),
-        Extra::default(),
-    )?;
+    let guest = booted(bochs, request, &plan, Extra::default())?;
     Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
+}
+
+/// A guest at READY that has this plan.
+fn booted(
+    bochs: &Bochs,
+    request: &Request<'_>,
+    plan: &Plan,
+    extra: Extra,
+) -> Result<BochsGuest, VmError> {
+    boot_whole(bochs, request, request.settings, &request.parcel_of(plan), extra)
+        .map(|(guest, _)| guest)
 }
 
 /// Executes the same once more, up to the last of these windows' paths, each of which has one, and
@@ -98,8 +103,7 @@ fn run_traced(
     let plan = witness_plan(request.settings);
     let paths: Vec<usize> = traces.iter().map(|(window, _)| window.path).collect();
     let extra = Extra { traces, ..Extra::default() };
-    let initramfs = Initramfs::new(&plan, &request.settings.condition);
-    let (guest, _) = boot_guest::<BochsGuest>(bochs, request, request.settings, &initramfs, extra)?;
+    let guest = booted(bochs, request, &plan, extra)?;
     let mut run = AgentRun::resume(request, guest, &plan)?;
     while !paths.iter().all(|path| run.has_run(*path)) && run.hear()? != AgentEvent::Done {}
     Ok(())
