@@ -36,7 +36,7 @@ fn build() -> Result<(), String> {
         println!("cargo::rerun-if-changed=../{name}/src");
     }
     let root = crates.parent().ok_or("no workspace")?;
-    for plugin in ["recorder", "counter", "program"] {
+    for plugin in ["recorder", "counter", "program", "clock"] {
         build_plugin(root, &out, plugin)?;
     }
     for firmware in ["boot", "bochs"] {

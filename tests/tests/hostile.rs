@@ -16,8 +16,13 @@ const MOST_MEMORY_KIB: u64 = 200 << 10;
 
 /// Measures the fake kernel, which must fail with an error that contains `words`.
 fn unmeasured(name: &str, words: &[&str]) -> Run {
+    unmeasured_under(&[], name, words)
+}
+
+/// The same with these options.
+fn unmeasured_under(options: &[&str], name: &str, words: &[&str]) -> Run {
     let scene = Scene::cold();
-    let run = scene.run(&["measure", &fake(name), "--timeout", "3"]);
+    let run = scene.run(&[&["measure", &fake(name), "--timeout", "3"], options].concat());
     run.assert_unmeasured(&[&format!("{name}.elf: ")]);
     run.assert_unmeasured(words);
     scene.assert_cache_is_tidy();
@@ -60,6 +65,15 @@ fn a_panic_after_the_start() {
 #[test]
 fn a_hang() {
     unmeasured("hangs", &["booting the kernel: ", SILENCE, "--timeout"]).assert_printed(CONSOLE);
+}
+
+#[test]
+fn a_hang_while_its_condition_is_made() {
+    let words = ["putting the guest under its condition: ", SILENCE, "--timeout"];
+    let under = ["--under", "sysctl:vm.swappiness=1"];
+    unmeasured_under(&under, "hangs-under-condition", &words);
+    // Without a condition it is the agent that does not go on.
+    unmeasured("hangs-under-condition", &["running the agent: ", SILENCE]);
 }
 
 #[test]

@@ -35,7 +35,11 @@ fn an_instruction_that_can_not_be_fetched_is_a_fault_of_its_window() {
     let row = ran.stdout.lines().find(|line| line.starts_with("process.fork-exit"));
     let words: Vec<_> = row.unwrap_or_default().split_whitespace().collect();
     let [_, _, _, _, _, faults, _, difference, ..] = words[..] else { panic!("{}", ran.stdout) };
-    assert_eq!((faults, difference), ("2", "0"), "{}", ran.stdout);
+    assert_eq!(faults, "2", "{}", ran.stdout);
+    // A new process also takes pages, of which there are as many left as the boot left: that may
+    // differ, and then it is told where.
+    let is_explained = row.unwrap_or_default().contains("explained: __zone_watermark_ok+");
+    assert!((difference == "0" || is_explained) && ran.code == 0, "{}", ran.stdout);
 }
 
 /// Programs that enter by AMD's 32-bit `syscall`, which Bochs lacks, would leave a process in QEMU

@@ -1,4 +1,4 @@
-//! The condition that the guest is put under before it is measured: `/condition` in the initramfs
+//! The condition that the guest is put under before it is measured: the file `/condition`
 //! has its settings, `/filter` what measured processes restrain themselves by.
 //!
 //! Modules come first. Each setting that can't be had is reported by its place: a setting without

@@ -1,4 +1,4 @@
-//! Files of the kernel and of the initramfs, read as far as there is room for them.
+//! Files of the kernel and of the parcel, read as far as there is room for them.
 
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag},

@@ -1,4 +1,4 @@
-//! Modules of the kernel's: their files are in the initramfs (`finit_module(2)`), and sysfs shows
+//! Modules of the kernel's: their files are in the parcel (`finit_module(2)`), and sysfs shows
 //! which it has (`Documentation/ABI/stable/sysfs-module`).
 
 use pathmeter_probes::{

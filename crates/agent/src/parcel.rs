@@ -16,9 +16,6 @@ use pathmeter_wire::{
 use crate::{pause, plan, port::Port, trouble::Trouble, unpack};
 
 const PAGE: usize = 4096;
-/// Bytes that are there on kernels too that take no pages at once, such as the lab kernel: more
-/// than a plan and a condition without modules have.
-const SURE: usize = 16 * PAGE;
 
 /// A parcel that has arrived. All its files but the program are in the root file system.
 pub(crate) struct Parcel {
@@ -71,7 +68,7 @@ fn packed_program() -> Result<Option<&'static [u8]>, i32> {
     Ok(Some(program))
 }
 
-/// Memory for a parcel: [`ROOM`] bytes, whose pages are taken at once as far as there are any.
+/// Memory for a parcel: [`ROOM`] bytes.
 struct Room(usize);
 
 impl Room {
@@ -84,7 +81,9 @@ impl Room {
                  more --memory"
             ))
         })?;
-        for page in (begin..begin + SURE).step_by(PAGE) {
+        // Most kernels have taken the pages at once. The lab kernel takes each as it is written to,
+        // and one that is short of memory says so here.
+        for page in (begin..begin + ROOM).step_by(PAGE) {
             // SAFETY: in the mapping, which nobody else knows.
             unsafe { (page as *mut u8).write_volatile(0) };
         }
@@ -99,7 +98,8 @@ impl Room {
     /// Makes the parcel's files. The program stays where it is, and all other memory is given back.
     fn unpack(self) -> Result<Option<&'static [u8]>, Trouble> {
         let mut program = None;
-        for record in Records::of(self.parcel()?) {
+        let parcel = self.parcel()?;
+        for record in Records::of(parcel) {
             let record = record.map_err(|error| -> Trouble {
                 Text::format(format_args!("the parcel: {error}"))
             })?;
@@ -117,7 +117,8 @@ impl Room {
         Ok(program)
     }
 
-    /// The parcel that the host has written.
+    /// The parcel that the host has written. It is valid until [`Room::keep_only`] unmaps it, but for
+    /// the pages of the program, which stay for good.
     fn parcel(&self) -> Result<&'static [u8], Trouble> {
         let begin = self.0 as *const u8;
         // SAFETY: mapped, and begins a page; the host, of which the compiler does not know, has
@@ -128,7 +129,8 @@ impl Room {
             let what = format_args!("no parcel arrived: {length} bytes are handed over");
             return Err(Text::format(what));
         }
-        // SAFETY: within the mapping, whose pages are unmapped only by `keep_only`.
+        // SAFETY: within the mapping. `unpack`, the only caller, keeps nothing of it but the
+        // program, whose pages `keep_only` leaves.
         Ok(unsafe { core::slice::from_raw_parts(begin.add(LENGTH), length) })
     }
 

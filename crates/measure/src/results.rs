@@ -20,7 +20,7 @@ pub struct Dependencies<'a> {
     pub qemu: &'a str,
     /// All flags that QEMU is given, the kernel's command line among them.
     pub guest: &'a str,
-    /// SHA-256 of the initramfs, which holds the number of runs.
+    /// SHA-256 of an initramfs with the plan, which has the number of runs.
     pub initramfs_sha256: &'a str,
     /// SHA-256 of the agent.
     pub agent_sha256: &'a str,

@@ -141,11 +141,16 @@ impl Settings {
         let condition = self.condition.fingerprint();
         let under = if condition.is_empty() { "" } else { " under " };
         let hashes = self.condition.hashes();
-        format!("{}{under}{condition}{hashes}", self.boot_fingerprint())
+        format!("{}{under}{condition}{hashes}", self.flags())
     }
 
-    /// Those of them that a guest boots with.
+    /// Those of them that a guest boots with, and which of its words are settings: those that it
+    /// does not take are found as it boots.
     pub(crate) fn boot_fingerprint(&self) -> String {
+        format!("{} under {}", self.flags(), self.condition.words())
+    }
+
+    fn flags(&self) -> String {
         let words = self.words(OLDEST, Origin::Boot, Firmware::Own);
         let cpu = self.cpu.description();
         format!("{} {:08x} {cpu}", words.join(" "), *FIRMWARE_SUM)
@@ -324,6 +329,20 @@ mod tests {
         let (exact, elapsed) = (of(Clock::Exact), of(Clock::Host));
         assert!(exact.contains("-icount") && !exact.contains("thread=multi"));
         assert!(elapsed.contains("thread=multi") && !elapsed.contains("-icount"));
+    }
+
+    #[test]
+    fn a_word_that_is_a_setting_is_another_boot_and_what_is_set_later_is_the_same() {
+        let of = |append: &str, under: &str| {
+            let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
+            Settings { append: append.to_owned(), condition, ..Settings::default() }
+        };
+        let (appended, set) = (of("a b", "default"), of("a", "boot:b"));
+        assert_eq!(appended.command_line(), set.command_line());
+        assert_ne!(appended.boot_fingerprint(), set.boot_fingerprint());
+        let later = of("a", "boot:b sysctl:vm.x=1");
+        assert_eq!(later.boot_fingerprint(), set.boot_fingerprint());
+        assert_ne!(later.fingerprint(), set.fingerprint());
     }
 
     #[test]

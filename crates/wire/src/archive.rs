@@ -1,5 +1,5 @@
-//! The files of the user's program, as the host hands them to the agent: a `newc` archive, which
-//! the agent unpacks before each run.
+//! Files as the host hands them to the agent, in a `newc` archive: those of the parcel, and in it
+//! those of the user's program, which the agent unpacks before each run.
 //!
 //! Source: Linux `Documentation/driver-api/early-userspace/buffer-format.rst`.
 

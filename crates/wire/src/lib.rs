@@ -1,5 +1,5 @@
-//! What host and agent send each other: the [`plan`] that the host puts into the guest's root
-//! file system, and the protocol that the agent speaks to the host, over a byte port of its own.
+//! What host and agent send each other: the [`parcel`] that the host hands to the guest, with its
+//! [`plan`], and the protocol that the agent speaks to the host, over a byte port of its own.
 //!
 //! In the protocol everything is a frame; integers are little endian:
 //!

@@ -73,11 +73,8 @@ start:
 	rep outsb
 .endm
 
-/*
- * Sends START and has QEMU pause the guest; resumed, it sends READY, as the agent does. Clobbers ECX
- * too.
- */
-.macro READY
+/* Sends START and has QEMU pause the guest, as the agent does. Clobbers ECX too. */
+.macro START
 	.pushsection .rodata
 7:	.ascii	"PM"                    /* magic */
 	.byte	14, 0                   /* kind: start */
@@ -85,18 +82,26 @@ start:
 	.byte	0x80, 0x80, 0x80, 0x08  /* at 16 MiB is room for the parcel, */
 	.byte	0x80, 0x80, 0x40        /* 1 MiB of it */
 	.long	0x324add40              /* CRC-32 of all bytes above */
-8:	.ascii	"PM"
-	.byte	1, 0                    /* kind: ready */
-	.long	1
-	.byte	0                       /* an empty text */
-	.long	0xbdd4a0e0
-9:
+8:
 	.popsection
 	SEND	7b, 8b
 	movw	$PAUSE_PORT, %dx
 	movb	$PAUSE, %al
 	outb	%al, %dx
-	SEND	8b, 9b
+.endm
+
+/* The same, and resumed, it sends READY. Clobbers ECX too. */
+.macro READY
+	.pushsection .rodata
+9:	.ascii	"PM"
+	.byte	1, 0                    /* kind: ready */
+	.long	1
+	.byte	0                       /* an empty text */
+	.long	0xbdd4a0e0
+10:
+	.popsection
+	START
+	SEND	9b, 10b
 .endm
 
 /* Stops this CPU for good. Clobbers nothing. */

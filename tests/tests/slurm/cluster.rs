@@ -19,6 +19,8 @@ use super::node::{ancestor_step, on_node};
 /// After so long something is stuck: the death of a node is noticed after some 10 s, a task over
 /// its time after up to 30 s, and a task that is queued again waits 11 s.
 const DEADLINE: Duration = Duration::from_secs(4 * 60);
+/// Most nodes of a cluster.
+const MOST_NODES: usize = 4;
 /// How often Slurm is asked.
 const TICK: Duration = Duration::from_millis(100);
 /// States of tasks that are to be executed, or are.
@@ -152,7 +154,8 @@ impl Cluster {
         self.daemons.insert(name.to_owned(), Running::start(command));
     }
 
-    fn configure<'a>(&self, nodes: impl Iterator<Item = &'a str>) {
+    fn configure<'a>(&self, nodes: impl ExactSizeIterator<Item = &'a str>) {
+        assert!(nodes.len() <= MOST_NODES);
         for folder in ["state", "spool"] {
             fs::create_dir(self.scene.path(folder)).unwrap();
         }
@@ -162,9 +165,10 @@ impl Cluster {
         let user = self.ask("id", &["-un"]);
         let folder = self.scene.path("");
         let folder = folder.to_str().unwrap().trim_end_matches('/');
-        let [port] = free_ports();
+        // All at once: one that is free again may be given out again.
+        let [port, of_nodes @ ..] = free_ports::<{ MOST_NODES + 1 }>();
         let text = CONFIGURATION.replace("USER", &user).replace("FOLDER", folder);
-        let nodes: String = nodes.map(node_line).collect();
+        let nodes: String = nodes.zip(of_nodes).map(node_line).collect();
         self.scene.write("slurm.conf", format!("{text}SlurmctldPort={port}\n{nodes}{PARTITION}"));
     }
 }
@@ -227,7 +231,6 @@ AccountingStorageType=accounting_storage/none
 ";
 const PARTITION: &str = "PartitionName=main Nodes=ALL Default=YES State=UP\n";
 
-fn node_line(name: &str) -> String {
-    let [port] = free_ports();
+fn node_line((name, port): (&str, u16)) -> String {
     format!("NodeName={name} NodeHostname=localhost Port={port} CPUs=2 RealMemory=4000\n")
 }

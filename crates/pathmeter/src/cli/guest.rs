@@ -99,7 +99,7 @@ pub(crate) struct GuestArgs {
         value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
     )]
     pub(crate) perturb: u32,
-    /// Give up on a guest that takes longer to boot, or for one perturbed run
+    /// Give up on a guest that takes longer to boot, for its condition, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
         value_parser = clap::value_parser!(u64).range(1..=86400)

@@ -147,7 +147,7 @@ pub(crate) struct RunnerArgs {
     /// The QEMU to run, of the plan's version; by default qemu-system-x86_64 on PATH
     #[arg(long, value_name = "FILE", value_hint = ValueHint::ExecutablePath)]
     pub(crate) qemu: Option<PathBuf>,
-    /// Give up on a guest that takes longer to boot, or for one perturbed run
+    /// Give up on a guest that takes longer to boot, for its condition, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
         value_parser = clap::value_parser!(u64).range(1..=86400)

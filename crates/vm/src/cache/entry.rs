@@ -38,7 +38,7 @@ pub enum EntryKind {
     Result,
     /// Recorded windows of paths.
     Recordings,
-    /// A guest paused at READY.
+    /// A guest paused at START, or at READY if it has booted with its parcel.
     Snapshot,
     /// A kernel's symbols.
     Symbols,

@@ -298,8 +298,8 @@ fn the_guests_own_words_are_found_however_they_are_quoted() {
 #[test]
 fn a_modules_parameter_is_one_that_the_kernels_data_names() {
     let missing = |word: &str, vmlinux: &[u8]| {
-        let unmet = parse(word).unwrap().missing_parameters(vmlinux);
-        unmet.first().map(|unmet| unmet.setting.clone())
+        let unmet = parse(word).unwrap().missing_parameters(vmlinux).pop();
+        unmet.map(|unmet| unmet.setting)
     };
     let data = b"x\0printk.time\0\0a_b.c-d\0cgroup.memory=\0xprintk.no\0printk.timex\0";
     for word in ["boot:printk.time=1", "boot:a-b.c_d=1", "boot:cgroup.memory=x", "boot:plain=1"] {

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use pathmeter_wire::message::UnmetCause as Reported;
+use serde::{Deserialize, Serialize};
 
 /// A setting that can't be had in the guest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmet {
     /// The setting.
     pub setting: String,
@@ -13,12 +14,13 @@ pub struct Unmet {
     pub cause: UnmetCause,
     /// What the kernel did.
     pub what: String,
-    /// What the user can do about it.
+    /// What the user can do about it; nothing for what is known of the boot, and so is kept.
+    #[serde(skip)]
     pub help: Option<&'static str>,
 }
 
 /// Why a setting can't be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnmetCause {
     /// The kernel does not know it.
     Unknown,

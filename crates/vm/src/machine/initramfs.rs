@@ -19,7 +19,7 @@ pub fn agent_sha256() -> String {
     sha256(&[INIT, PATHS].concat())
 }
 
-/// Paths that may kill the kernel before the rest is given up: each costs a boot.
+/// Paths that may kill the kernel before the rest is given up: each costs all that was run.
 const MAX_LOST: usize = 4;
 
 /// Whether the path with this index, in which the kernel died, may be left out of the plan too.

@@ -23,10 +23,11 @@ use crate::{
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
-    machine::{Firmware, Origin, fd},
+    machine::{Clock, Firmware, Origin, fd},
     qemu::alarm::Alarm,
     qemu::gdb::{Patience, Stub, Trouble},
     qemu::memory_file::memory_file,
+    qemu::plugin::Plugin,
     qemu::process::{Process, read_available},
     qemu::qmp::{self, Lines, QmpMessage},
     qemu::stream,
@@ -104,6 +105,10 @@ impl Guest for QemuGuest {
         (origin, firmware): (Origin, Firmware),
         extra: Extra,
     ) -> Result<Self, VmError> {
+        let extra = match settings.clock {
+            Clock::Exact => with_clock(qemu, &request.interrupt, extra)?,
+            Clock::Host => extra,
+        };
         let mut guest = Self::launch(qemu, request, settings, (origin, firmware), extra)?;
         if origin == Origin::Snapshot {
             guest.await_restored()?;
@@ -204,6 +209,24 @@ impl Guest for QemuGuest {
 
     fn failure(&self, cause: GuestCause) -> VmError {
         VmError::Guest { step: self.step.clone(), cause, console: self.printed.clone() }
+    }
+}
+
+/// The same, with a plugin that keeps the exact clock right: all do, and a guest that no other one
+/// observes has one for that. A QEMU that takes no plugin goes without.
+fn with_clock(qemu: &Qemu, interrupt: &Interrupt, mut extra: Extra) -> Result<Extra, VmError> {
+    if extra.files.iter().any(|(number, _)| *number == fd::PLUGIN) {
+        return Ok(extra);
+    }
+    match Plugin::Clock.for_qemu(qemu, interrupt) {
+        Ok(plugin) => {
+            extra.files.push((fd::PLUGIN, OwnedFd::from(plugin)));
+            let file = format!("/proc/self/fd/{}", fd::PLUGIN);
+            extra.arguments.extend(["-plugin".to_owned(), file]);
+            Ok(extra)
+        }
+        Err(VmError::Recorder { .. }) => Ok(extra),
+        Err(error) => Err(error),
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn await_end<'a>(
                 if stage != Stage::Parcel {
                     guest.await_pause()?;
                 }
-                taken(&guest.printed(), condition)?;
+                told.unmet = not_taken(&guest.printed(), condition);
                 return Ok(told);
             }
             BeforeReady::Unmet => return Err(VmError::Unmet(told.unmet)),
@@ -85,7 +85,7 @@ pub(crate) struct Told<'a> {
     /// Where it waits for its parcel.
     pub(crate) room: Option<Memory>,
     /// The settings that can't be had, each once.
-    unmet: Vec<Unmet>,
+    pub(crate) unmet: Vec<Unmet>,
 }
 
 impl Told<'_> {
@@ -165,12 +165,11 @@ impl Told<'_> {
     }
 }
 
-/// Whether the kernel took the values of its words, as far as it printed anything about them.
-fn taken(printed: &Tail, condition: &Condition) -> Result<(), VmError> {
+/// The words whose values the kernel did not take, as far as it printed anything about them.
+fn not_taken(printed: &Tail, condition: &Condition) -> Vec<Unmet> {
     let of_line = |(setting, line): (&Setting, String)| {
         let what = format!("the kernel printed: {line}");
         Unmet { setting: setting.to_string(), cause: UnmetCause::Refused, what, help: None }
     };
-    let unmet: Vec<Unmet> = condition.complaints(printed).map(of_line).collect();
-    if unmet.is_empty() { Ok(()) } else { Err(VmError::Unmet(unmet)) }
+    condition.complaints(printed).map(of_line).collect()
 }

@@ -64,11 +64,14 @@ fn measure_in<G: Guest, C: Send>(
     counter: &Counter<'_, C>,
 ) -> Result<MeasuredKernel<C>, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
+    let mut last: Option<Snapshot> = None;
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
         let parcel = request.parcel_of(&plan);
-        let (Attempt { ran, snapshot }, counts) =
-            counter.with_guest(|extra| attempt::<G>(host, request, (&parcel, &plan), extra))?;
+        let (Attempt { ran, snapshot }, counts) = counter.with_guest(|extra| {
+            let last = last.take();
+            attempt::<G>(host, request, (&parcel, &plan), last, extra)
+        })?;
         match ran {
             Ok((about, gathered)) => {
                 let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
@@ -86,6 +89,7 @@ fn measure_in<G: Guest, C: Send>(
                         "{error}; measuring the other paths without it"
                     )));
                     lost.push((index, reason));
+                    last = parcel.is_handed_over().then_some(snapshot);
                 }
                 _ => return Err(error),
             },
@@ -142,14 +146,15 @@ struct Attempt {
     snapshot: Snapshot,
 }
 
-/// Runs the plan in one guest, which gets `extra` as well.
+/// Runs the plan in one guest, which gets `extra` as well, from the last snapshot if it serves.
 fn attempt<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     (parcel, plan): (&Parcel, &Plan),
+    last: Option<Snapshot>,
     extra: Extra,
 ) -> Result<Attempt, VmError> {
-    let snapshot = snapshot::<G>(host, request, parcel)?;
+    let snapshot = last.map_or_else(|| snapshot::<G>(host, request, parcel), Ok)?;
     let ran = go_on::<G>(host, request, (&snapshot, parcel), extra)
         .and_then(|(guest, about)| Ok((about, run_all(AgentRun::of(request, guest, plan))?)));
     Ok(Attempt { ran, snapshot })

@@ -1,6 +1,7 @@
 //! A guest that goes on from READY: restored from where it waited, by the cache or after booting the
 //! kernel, and handed its parcel.
 
+use std::mem::take;
 use std::os::fd::OwnedFd;
 
 use pathmeter_wire::{message::Memory, parcel::LENGTH};
@@ -23,7 +24,7 @@ use crate::{
 };
 
 /// Changes whenever a change to this crate makes old snapshots useless.
-const SNAPSHOT_FORMAT: &str = "7";
+const SNAPSHOT_FORMAT: &str = "8";
 
 /// Where the guest waits, to be restored: from the cache, or by booting the kernel.
 pub(crate) fn snapshot<G: Guest>(
@@ -32,14 +33,15 @@ pub(crate) fn snapshot<G: Guest>(
     parcel: &Parcel,
 ) -> Result<Snapshot, VmError> {
     let initramfs = parcel.initramfs();
-    let slot = match seek(request, &initramfs)? {
+    let stage = if parcel.is_handed_over() { Stage::Boot } else { Stage::Whole };
+    let boots_with = (stage, &initramfs[..]);
+    let slot = match seek(request, boots_with)? {
         Some(Sought::Found(snapshot)) => return Ok(snapshot),
         Some(Sought::Missing(slot)) => Some(slot),
         None => None,
     };
-    let stage = if parcel.is_handed_over() { Stage::Boot } else { Stage::Whole };
-    let (settings, boots_with) = (request.settings, (stage, &initramfs[..]));
-    let (mut guest, about) = boot::<G>(host, request, settings, boots_with, Extra::default())?;
+    let (mut guest, about) =
+        boot::<G>(host, request, request.settings, boots_with, Extra::default())?;
     let snapshot = Snapshot::save(&mut guest, about)?;
     if let Some(slot) = slot {
         slot.keep(|entry| snapshot.write(entry));
@@ -50,10 +52,10 @@ pub(crate) fn snapshot<G: Guest>(
 /// Looks for the snapshot in the cache, if there is one.
 fn seek<'a>(
     request: &'a Request<'a>,
-    initramfs: &[u8],
+    boots_with: (Stage, &[u8]),
 ) -> Result<Option<Sought<'a, Snapshot>>, VmError> {
     let Some(cache) = request.cache else { return Ok(None) };
-    let key = snapshot_key(request, initramfs);
+    let key = snapshot_key(request, boots_with);
     let caller = request.caller("booting the kernel again");
     Ok(Some(match cache.seek(key.clone(), caller, Snapshot::open)? {
         Sought::Found(snapshot) => Sought::Found(snapshot.cached_as(key)),
@@ -61,13 +63,17 @@ fn seek<'a>(
     }))
 }
 
-/// What of the condition the guest does not boot with is no part of it, but by the initramfs.
-fn snapshot_key(request: &Request<'_>, initramfs: &[u8]) -> Key {
+/// What the guest boots with, and for one that boots with its parcel the whole condition.
+fn snapshot_key(request: &Request<'_>, (stage, initramfs): (Stage, &[u8])) -> Key {
+    let guest = match stage {
+        Stage::Whole => request.settings.fingerprint(),
+        Stage::Boot | Stage::Parcel => request.settings.boot_fingerprint(),
+    };
     let parts = [
         ("format", SNAPSHOT_FORMAT),
         ("image_sha256", &request.kernel.sha256),
         ("qemu", &request.qemu.version),
-        ("guest", &request.settings.boot_fingerprint()),
+        ("guest", &guest),
         ("initramfs_sha256", &sha256(initramfs)),
     ];
     Key::new(EntryKind::Snapshot, &parts)
@@ -93,8 +99,8 @@ pub(crate) fn go_on<G: Guest>(
     guest.begin(if condition.is_default() { Step::Run } else { Step::Condition });
     hand_over(&mut guest, about.room, &handed)?;
     guest.resume()?;
-    let told = await_end(&mut guest, condition, Stage::Parcel)?;
-    about.proofs = proofs(request.settings, &told, vec![])?;
+    let told = await_end(&mut guest, condition, Stage::Parcel);
+    about.proofs = proofs(request.settings, told, &about.unmet)?;
     guest.begin(Step::Run);
     Ok((guest, about))
 }
@@ -107,7 +113,14 @@ fn hand_over(guest: &mut impl Guest, room: Option<Memory>, parcel: &[u8]) -> Res
         let what = "no place for what the guest is to do".to_owned();
         return Err(guest.failure(GuestCause::Protocol { what }));
     };
-    guest.write_memory(room.address, &handed)
+    guest.write_memory(room.address, &handed).map_err(|error| match error {
+        VmError::Refused { answer, .. } => {
+            let what =
+                format!("a place for what the guest is to do, and has none there ({answer})");
+            guest.failure(GuestCause::Protocol { what })
+        }
+        error => error,
+    })
 }
 
 /// Boots the kernel with the parcel in its initramfs, until the agent is ready and has paused the
@@ -145,30 +158,50 @@ fn boot<G: Guest>(
     drop(image);
     let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
-    let told = await_end(&mut guest, &settings.condition, stage)?;
-    let proofs = match stage {
-        Stage::Boot if missing.is_empty() => vec![],
-        Stage::Boot => return Err(VmError::Unmet(missing)),
-        _ => proofs(settings, &told, missing)?,
+    let mut told = await_end(&mut guest, &settings.condition, stage)?;
+    let about = Description {
+        release,
+        firmware,
+        facts: take(&mut told.facts),
+        proofs: vec![],
+        unmet: [missing, take(&mut told.unmet)].concat(),
+        room: told.room,
     };
-    let Told { facts, room, .. } = told;
-    Ok((guest, Description { release, firmware, facts, proofs, room }))
+    let proofs = match stage {
+        Stage::Whole => proofs(settings, Ok(told), &about.unmet)?,
+        Stage::Boot | Stage::Parcel => vec![],
+    };
+    Ok((guest, Description { proofs, ..about }))
 }
 
-/// What is known of the settings by what the agent has told.
+/// What is known of the settings by what the agent has told, and of the boot.
 ///
 /// # Errors
-/// Those that the kernel ignored, and those that were `missing` already.
+/// All that can't be had, each once, by the reason that is nearest to the setting: that of the agent,
+/// that of the boot, what a file shows.
 fn proofs(
     settings: &Settings,
-    told: &Told<'_>,
-    missing: Vec<Unmet>,
+    told: Result<Told<'_>, VmError>,
+    of_boot: &[Unmet],
 ) -> Result<Vec<Proof>, VmError> {
-    match settings.condition.proofs(&told.read, settings.memory_mib) {
-        Ok(proofs) if missing.is_empty() => Ok(proofs),
-        Ok(_) => Err(VmError::Unmet(missing)),
-        Err(ignored) => Err(VmError::Unmet([missing, ignored].concat())),
+    let (of_agent, read) = match told {
+        Ok(Told { unmet, read, .. }) => (unmet, Some(read)),
+        Err(VmError::Unmet(unmet)) => (unmet, None),
+        Err(error) => return Err(error),
+    };
+    let proofs = read.map(|read| settings.condition.proofs(&read, settings.memory_mib));
+    let (proofs, shown) = match proofs {
+        Some(Ok(proofs)) => (proofs, vec![]),
+        Some(Err(shown)) => (vec![], shown),
+        None => (vec![], vec![]),
+    };
+    let mut unmet: Vec<Unmet> = Vec::new();
+    for one in of_agent.into_iter().chain(of_boot.iter().cloned()).chain(shown) {
+        if unmet.iter().all(|before| before.setting != one.setting) {
+            unmet.push(one);
+        }
     }
+    if unmet.is_empty() { Ok(proofs) } else { Err(VmError::Unmet(unmet)) }
 }
 
 #[cfg(test)]

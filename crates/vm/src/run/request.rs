@@ -28,7 +28,7 @@ pub struct Request<'a> {
     pub runs: u32,
     /// Where snapshots are kept; `None` keeps none.
     pub cache: Option<&'a Cache>,
-    /// The longest that a boot, or one run, is waited for.
+    /// The longest that a boot, a condition, or one run, is waited for.
     pub limit: Duration,
     /// Where windows begin and end that lie between two points of the kernel, as the plugins read
     /// it; empty if there are none.

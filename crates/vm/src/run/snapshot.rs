@@ -17,7 +17,7 @@ use pathmeter_wire::message::Memory;
 use serde_json::{Value, json};
 
 use crate::{
-    Facts, Proof, Request, VmError,
+    Facts, Proof, Request, Unmet, VmError,
     cache::entry::{Entry, Key, for_each_block},
     error::Step,
     machine::{Firmware, Origin, fd},
@@ -42,6 +42,8 @@ pub(crate) struct Description {
     pub(crate) facts: Facts,
     /// What became of the settings of its condition, if it is under that.
     pub(crate) proofs: Vec<Proof>,
+    /// The settings that can't be had, as far as the boot has told.
+    pub(crate) unmet: Vec<Unmet>,
     /// Where its agent waits for its parcel; None if it boots with that.
     pub(crate) room: Option<Memory>,
 }
@@ -50,13 +52,14 @@ impl Description {
     fn to_json(&self) -> String {
         let own = self.firmware == Firmware::Own;
         let facts = self.facts.to_json();
-        let (release, proofs) = (&self.release, &self.proofs);
+        let Self { release, proofs, unmet, .. } = self;
         let room = self.room.map(|Memory { address, length }| [address, length]);
         json!({
             "release": release,
             "own_firmware": own,
             "facts": facts,
             "proofs": proofs,
+            "unmet": unmet,
             "room": room,
         })
         .to_string()
@@ -69,9 +72,10 @@ impl Description {
         let release = value.get("release")?.as_str().map(str::to_owned);
         let facts = Facts::from_json(value.get("facts")?)?;
         let proofs = serde_json::from_value(value.get("proofs")?.clone()).ok()?;
+        let unmet = serde_json::from_value(value.get("unmet")?.clone()).ok()?;
         let room: Option<[u64; 2]> = serde_json::from_value(value.get("room")?.clone()).ok()?;
         let room = room.map(|[address, length]| Memory { address, length });
-        Some(Self { release, firmware, facts, proofs, room })
+        Some(Self { release, firmware, facts, proofs, unmet, room })
     }
 }
 
@@ -159,8 +163,8 @@ mod tests {
     use std::io::Read;
 
     use super::*;
-    use crate::ProofState;
     use crate::cache::entry::EntryKind;
+    use crate::{ProofState, UnmetCause};
 
     fn about() -> Description {
         let mut facts = Facts::default();
@@ -172,7 +176,13 @@ mod tests {
         };
         let (release, proofs) = (Some("6.1.0".to_owned()), vec![proof]);
         let room = Some(Memory { address: 0x7fff_0000_0000, length: u64::MAX });
-        Description { release, firmware: Firmware::Own, facts, proofs, room }
+        let unmet = vec![Unmet {
+            setting: "boot:kvm.nested=1".to_owned(),
+            cause: UnmetCause::Unknown,
+            what: "no such parameter".to_owned(),
+            help: None,
+        }];
+        Description { release, firmware: Firmware::Own, facts, proofs, unmet, room }
     }
 
     /// An entry of the cache with this content.

@@ -7,7 +7,7 @@
 //! the value in its registers. There are a few such places in a kernel, and a few reads. The
 //! stub keeps its breakpoints outside the guest's memory, by virtual address. So they need not be
 //! mapped yet: the firmware, or the decompressor of a bzImage, first puts the kernel there. They
-//! are removed at READY, so a restored guest has none.
+//! are removed when it is paused, so a restored guest has none.
 //!
 //! It costs the clock one instruction less for each read, always the same.
 
