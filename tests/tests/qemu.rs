@@ -240,8 +240,8 @@ fn killed_while(phase: &str) {
     let scene = Scene::cold();
     let mut running = scene.start(&["measure", &built("base"), "--perturb", "64"]);
     running.until_printed(phase);
-    running.until("QEMU runs", || !scene.guests().is_empty());
-    for guest in scene.guests() {
+    running.until("a guest runs", || !scene.guests_at_work().is_empty());
+    for guest in scene.guests_at_work() {
         let guest = Pid::from_raw(i32::try_from(guest).unwrap()).unwrap();
         kill_process(guest, Signal::KILL).unwrap();
     }
