@@ -106,7 +106,7 @@ impl Guest for QemuGuest {
         extra: Extra,
     ) -> Result<Self, VmError> {
         let extra = match settings.clock {
-            Clock::Exact => with_clock(qemu, &request.interrupt, extra)?,
+            Clock::Exact => with_clock(qemu, request.interrupt, extra)?,
             Clock::Host => extra,
         };
         let mut guest = Self::launch(qemu, request, settings, (origin, firmware), extra)?;

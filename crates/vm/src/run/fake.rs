@@ -334,9 +334,9 @@ fn take(files: &mut Vec<(i32, OwnedFd)>, number: i32) -> File {
 /// The plan in an archive, or in a snapshot, if there is one: a text from its first word on.
 fn read_plan(bytes: &[u8]) -> Option<Plan> {
     let begin = bytes.windows(6).rposition(|word| word == b"suite ")?;
-    let ends = bytes[begin..].iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-    let plans = ends.filter_map(|(end, _)| Plan::read(&bytes[begin..=begin + end]).ok());
-    plans.last()
+    let ends = bytes[begin..].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n');
+    let mut plans = ends.filter_map(|(end, _)| Plan::read(&bytes[begin..=begin + end]).ok());
+    plans.next()
 }
 
 /// The recorder's `path=INDEX,fd=NUMBER`, as it is told them.
