@@ -97,7 +97,8 @@ book: ## the documents as a book, by mdBook, in target/book
 
 # A test waits now and then, so there is one more at a time than there are CPUs.
 test: cargo fixtures ## the second tier: all tests, on kernels that it fetches and builds first
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} $(CARGO) test --locked --workspace --tests \
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
+		$(CARGO) test --locked --workspace --tests \
 		$$([ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || echo --exclude pathmeter-e2e)
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 

@@ -117,8 +117,8 @@ impl Room {
         Ok(program)
     }
 
-    /// The parcel that the host has written. It is valid until [`Room::keep_only`] unmaps it, but for
-    /// the pages of the program, which stay for good.
+    /// The parcel that the host has written. It is valid until [`Room::keep_only`] unmaps it, but
+    /// for the pages of the program, which stay for good.
     fn parcel(&self) -> Result<&'static [u8], Trouble> {
         let begin = self.0 as *const u8;
         // SAFETY: mapped, and begins a page; the host, of which the compiler does not know, has

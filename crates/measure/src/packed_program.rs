@@ -18,8 +18,8 @@ use crate::results::sha256;
 
 /// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
 const BASE_MIB: u64 = 256;
-/// How many times the archive a guest needs: as the agent has it, unpacked in the run's root, and as
-/// much again of each, since either may take half of its memory (Linux `mm/shmem.c`). If the job
+/// How many times the archive a guest needs: as the agent has it, unpacked in the run's root, and
+/// as much again of each, since either may take half of its memory (Linux `mm/shmem.c`). If the job
 /// is in the initramfs, the kernel needs it twice while it boots: packed, and in the agent's root.
 const TIMES_ARCHIVE: u64 = 4;
 /// Memory comes in steps of this, so that a small change of the program does not change it.

@@ -6,8 +6,8 @@
 //!
 //! 1. boot the kernel with the agent as /init, until the agent says START and pauses the guest;
 //! 2. save the paused guest as a snapshot, keep it in the cache;
-//! 3. restore the snapshot, hand the guest its condition and the plan, resume, collect what the agent
-//!    sends until it says DONE;
+//! 3. restore the snapshot, hand the guest its condition and the plan, resume, collect what the
+//!    agent sends until it says DONE;
 //! 4. should the kernel die in a path, leave that path out and start over.
 //!
 //! Contract: the guest is hostile. All that comes from it is bounded in size and checked

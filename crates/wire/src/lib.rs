@@ -68,7 +68,7 @@ pub enum Kind {
     Shown = 12,
     /// Bytes of a file in which a JIT of the user's program named its code.
     PerfMap = 13,
-    /// The guest is set up and waits for its parcel: where in the agent's memory the host may put it.
+    /// The guest is set up and waits for its parcel: where in the agent's memory there is room.
     Start = 14,
 }
 

@@ -1,9 +1,9 @@
-//! The parcel: what a guest is to do, and under which condition. It holds the condition's files, and
-//! the plan or the user's program ([`crate::job`]).
+//! The parcel: what a guest is to do, and under which condition. It holds the condition's files,
+//! and the plan or the user's program ([`crate::job`]).
 //!
 //! Most parcels are handed over at START ([`crate::Kind::Start`]): while the guest is paused, the
-//! host writes the parcel's length and the parcel, an archive ([`crate::archive`]), to memory of the
-//! agent's. So one boot of a kernel serves all plans, programs and conditions. A parcel that is
+//! host writes the parcel's length and the parcel, an archive ([`crate::archive`]), to memory of
+//! the agent's. So one boot of a kernel serves all plans, programs and conditions. A parcel that is
 //! larger than [`MAX_PARCEL`], and that of a guest which is not restored, is a part of the
 //! initramfs.
 

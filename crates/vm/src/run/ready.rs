@@ -1,5 +1,5 @@
-//! A guest that goes on from READY: restored from where it waited, by the cache or after booting the
-//! kernel, and handed its parcel.
+//! A guest that goes on from READY: restored from where it waited, by the cache or after booting
+//! the kernel, and handed its parcel.
 
 use std::mem::take;
 use std::os::fd::OwnedFd;
@@ -177,8 +177,8 @@ fn boot<G: Guest>(
 /// What is known of the settings by what the agent has told, and of the boot.
 ///
 /// # Errors
-/// All that can't be had, each once, by the reason that is nearest to the setting: that of the agent,
-/// that of the boot, what a file shows.
+/// All that can't be had, each once, by the reason that is nearest to the setting: that of the
+/// agent, that of the boot, what a file shows.
 fn proofs(
     settings: &Settings,
     told: Result<Told<'_>, VmError>,

@@ -294,8 +294,8 @@ fn fetch_symbols<G: Guest>(host: &G::Host, request: &Request<'_>) -> Result<Vec<
     Ok(bytes)
 }
 
-/// A guest that has gone on from READY; each one that is started is given `extra`. A snapshot of the
-/// cache that can't be restored is made again.
+/// A guest that has gone on from READY; each one that is started is given `extra`. A snapshot of
+/// the cache that can't be restored is made again.
 fn restored<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
