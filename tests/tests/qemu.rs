@@ -1,5 +1,6 @@
 //! QEMUs that aren't there, don't suit, or die.
 
+use std::fs;
 use std::time::Duration;
 
 use pathmeter_e2e::{Run, Scene, built, pathmeter};
@@ -55,6 +56,21 @@ fn a_wrapper_script_is_as_good_as_the_program() {
     let qemu = wrapped(&scene, "");
     scene.run(&["measure", "lab", "--perturb", "1", "--qemu", &qemu]).succeeded();
     scene.assert_nothing_running();
+}
+
+/// A guest that idles has the clock moved on, and only a plugin keeps that from going too far: one
+/// that boots has one as well, and one that is asked for symbols.
+#[test]
+fn every_guest_has_a_plugin_that_keeps_its_clock_right() {
+    let scene = Scene::cold();
+    let qemu = wrapped(&scene, "echo \"$*\" >>\"$(dirname \"$0\")/started\"");
+    scene.run(&["measure", "lab", "--perturb", "1", "--qemu", &qemu]).succeeded();
+    let started = fs::read_to_string(scene.path("started")).unwrap();
+    let guests: Vec<&str> = started.lines().filter(|line| line.contains("-icount")).collect();
+    for origin in [" -kernel ", " -incoming "] {
+        assert!(guests.iter().any(|words| words.contains(origin)), "{started}");
+    }
+    assert!(guests.iter().all(|words| words.contains(" -plugin ")), "{started}");
 }
 
 /// The installed QEMU, passing for a version that nobody has tested.

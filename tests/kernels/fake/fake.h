@@ -90,8 +90,8 @@ start:
 	outb	%al, %dx
 .endm
 
-/* The same, and resumed, it sends READY. Clobbers ECX too. */
-.macro READY
+/* Sends that it is under its condition. Clobbers ECX too. */
+.macro SEND_READY
 	.pushsection .rodata
 9:	.ascii	"PM"
 	.byte	1, 0                    /* kind: ready */
@@ -100,8 +100,39 @@ start:
 	.long	0xbdd4a0e0
 10:
 	.popsection
-	START
 	SEND	9b, 10b
+.endm
+
+/* Gets to START and, resumed, to READY. Clobbers ECX too. */
+.macro READY
+	START
+	SEND_READY
+.endm
+
+/* Reads the protocol port: EFLAGS tell "equal" if only symbols are asked for. */
+#define SYMBOLS_ASKED   0x53            /* crates/wire/src/message.rs */
+.macro SYMBOLS_ASKED_FOR
+	movw	$PROTOCOL, %dx
+	inb	%dx, %al
+	cmpb	$SYMBOLS_ASKED, %al
+.endm
+
+/* Sends that it is done, and has no symbols. Clobbers ECX too. */
+.macro NO_SYMBOLS
+	.pushsection .rodata
+11:	.ascii	"PM"
+	.byte	4, 0                    /* kind: done */
+	.long	1
+	.byte	0                       /* an empty text */
+	.long	0xefec8f47
+	.ascii	"PM"
+	.byte	6, 0                    /* kind: symbols */
+	.long	2
+	.byte	0, 0                    /* address 0, no bytes */
+	.long	0xfee4a2e2
+12:
+	.popsection
+	SEND	11b, 12b
 .endm
 
 /* Stops this CPU for good. Clobbers nothing. */

@@ -5,7 +5,6 @@
  */
 #include "fake.h"
 
-#define SYMBOLS_ASKED   0x53            /* read from the port: crates/wire/src/message.rs */
 #define WARMUP          3               /* windows before the first that is sampled */
 
 /* A marker (crates/probes/src/arch/x86_64/stamp.rs): 1 begins a window, 2 ends it, 3 a path. */
@@ -17,9 +16,7 @@ KERNEL
 	CONSOLE	linux_banner
 	READY
 
-	movw	$PROTOCOL, %dx
-	inb	%dx, %al
-	cmpb	$SYMBOLS_ASKED, %al
+	SYMBOLS_ASKED_FOR
 	je	only_symbols
 
 	SEND	begin, begin_end
@@ -36,7 +33,7 @@ forever:
 	jmp	forever
 
 only_symbols:
-	SEND	done, done_end
+	NO_SYMBOLS
 	HALT
 
 	.section .rodata
@@ -46,14 +43,3 @@ begin:	.ascii	"PM"
 	.byte	0, 0                    /* run 0, path 0   */
 	.long	0x7aaeac18              /* CRC-32 of all bytes above */
 begin_end:
-done:	.ascii	"PM"
-	.byte	4, 0                    /* kind: done */
-	.long	1
-	.byte	0                       /* an empty text */
-	.long	0xefec8f47
-	.ascii	"PM"
-	.byte	6, 0                    /* kind: symbols */
-	.long	2
-	.byte	0, 0                    /* address 0, no bytes */
-	.long	0xfee4a2e2
-done_end:
