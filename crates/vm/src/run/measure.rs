@@ -77,7 +77,10 @@ fn measure_in<G: Guest, C: Send>(
                 let counts = counts.map(|counts| (gathered.executed().to_vec(), counts));
                 return Ok(conclude(about, gathered, counts, lost));
             }
-            Err(error) if error.unrestored().is_some() && snapshot.forget(request) => {
+            Err(error)
+                if error.unrestored().is_some()
+                    && snapshot.as_ref().is_some_and(|snapshot| snapshot.forget(request)) =>
+            {
                 let how = error.unrestored().unwrap_or_default();
                 let note = format!("the cached snapshot can't be restored ({how}); booting again");
                 (request.progress)(Progress::Note(&note));
@@ -89,7 +92,7 @@ fn measure_in<G: Guest, C: Send>(
                         "{error}; measuring the other paths without it"
                     )));
                     lost.push((index, reason));
-                    last = parcel.is_handed_over().then_some(snapshot);
+                    last = snapshot.filter(|_| parcel.is_handed_over());
                 }
                 _ => return Err(error),
             },
@@ -142,11 +145,14 @@ fn measure_elapsed_in<G: Guest>(
 /// What came of one guest.
 struct Attempt {
     ran: Result<(Description, Gathered), VmError>,
-    /// What it was restored from.
-    snapshot: Snapshot,
+    /// What it was restored from; None if it was booted.
+    snapshot: Option<Snapshot>,
 }
 
 /// Runs the plan in one guest, which gets `extra` as well, from the last snapshot if it serves.
+///
+/// One with several CPUs goes on where it has booted: whose turn it is after it was restored may be
+/// another each time.
 fn attempt<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
@@ -154,10 +160,15 @@ fn attempt<G: Guest>(
     last: Option<Snapshot>,
     extra: Extra,
 ) -> Result<Attempt, VmError> {
+    if request.settings.cpus > 1 {
+        let (guest, about) = boot_whole::<G>(host, request, request.settings, parcel, extra)?;
+        let ran = AgentRun::resume(request, guest, plan).and_then(run_all);
+        return Ok(Attempt { ran: ran.map(|gathered| (about, gathered)), snapshot: None });
+    }
     let snapshot = last.map_or_else(|| snapshot::<G>(host, request, parcel), Ok)?;
     let ran = go_on::<G>(host, request, (&snapshot, parcel), extra)
         .and_then(|(guest, about)| Ok((about, run_all(AgentRun::of(request, guest, plan))?)));
-    Ok(Attempt { ran, snapshot })
+    Ok(Attempt { ran, snapshot: Some(snapshot) })
 }
 
 /// Hears the agent until it is done.

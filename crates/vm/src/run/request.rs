@@ -49,10 +49,12 @@ impl Request<'_> {
         Request { kernel, boots_with_parcel: true, ..*self }
     }
 
-    /// The parcel of a guest that executes paths.
+    /// The parcel of a guest that executes paths. One with several CPUs boots with it: when it is
+    /// measured it is not restored, and what is recorded of it has to have the same past.
     pub(crate) fn parcel_of(&self, plan: &Plan) -> Parcel {
         let parcel = Parcel::of_paths(plan, &self.settings.condition);
-        if self.boots_with_parcel { parcel.in_initramfs() } else { parcel }
+        let packed = self.boots_with_parcel || self.settings.cpus > 1;
+        if packed { parcel.in_initramfs() } else { parcel }
     }
 
     /// As one who looks for an entry of the cache, and will do `again` if that is no use.

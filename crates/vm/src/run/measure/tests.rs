@@ -270,6 +270,18 @@ fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_the_kernel_booted_
 }
 
 #[test]
+fn a_guest_with_two_cpus_goes_on_where_it_has_booted() {
+    let (_folder, cache) = cache();
+    for cache in [None, Some(&cache)] {
+        let settings = Settings { cpus: 2, ..Settings::default() };
+        let host = Rc::new(FakeHost { settings, ..FakeHost::default() });
+        let paths = measured(&host, cache).unwrap();
+        assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
+        assert_eq!(host.origins(), [Origin::Boot]);
+    }
+}
+
+#[test]
 fn a_corrupt_snapshot_is_made_again() {
     let (folder, cache) = cache();
     let host = Rc::new(FakeHost::default());
