@@ -9,8 +9,9 @@
 
 #include "common/linkage.h"
 
-struct job {			/* a wanted path */
-	uint64_t path, take, warm;
+/* A wanted execution of a path, which is its first one after `pass` others. */
+struct job {
+	uint64_t path, pass, take, warm;
 	int fd;
 };
 

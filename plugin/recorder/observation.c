@@ -3,6 +3,7 @@
  */
 #include "recorder/observation.h"
 
+#include "common/marker.h"
 #include "common/qemu.h"
 #include "common/stream.h"
 #include "kernel/passage.h"
@@ -10,6 +11,7 @@
 #include "recorder/code.h"
 #include "recorder/job.h"
 
+static uint64_t begun[NO_PATH + 1];	/* executions of each path so far */
 static uint64_t begin_markers;	/* in this execution, of a path with points */
 static bool begins_count;	/* between a begin marker and its end marker, for points */
 static bool passed_over;	/* a window is open that began after one of the first markers */
@@ -167,7 +169,9 @@ void end_path(void)
 
 bool begin_path(uint64_t path)
 {
-	if (current == job_count || path != jobs[current].path)
+	uint64_t before = begun[path]++;
+
+	if (current == job_count || path != jobs[current].path || before != jobs[current].pass)
 		return false;
 	arm();
 	choose_windows(window_of_path(path));

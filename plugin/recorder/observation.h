@@ -25,7 +25,10 @@ void on_spot(unsigned int vcpu, void *data);
 /* A path's execution begins, or the one before has ended: which, the next instruction tells. */
 void end_path(void);
 
-/* The path with this index begins; false if it is not the next that is wanted. */
+/*
+ * The path with this index, which is at most NO_PATH, begins; false if this execution is not the
+ * next one that is wanted.
+ */
 bool begin_path(uint64_t path);
 
 #endif

@@ -22,8 +22,9 @@
  *            most=N   stop it if a window has more instructions
  *            alarm=N  the inherited descriptor that gets two bytes if a stream is stopped before a
  *                     window has ended: the number of its path, from 0, and why
- *            path=N   record the first execution of the path with this index. For each wanted path,
- *                     in the order of their executions, followed by:
+ *            path=N   record an execution of the path with this index. For each wanted execution, in
+ *                     their order, followed by:
+ *            pass=N   executions of the path to pass over before it; 0 without it
  *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record
  *            warm=N   begin markers after which points count; 0 without it
@@ -63,7 +64,7 @@ static bool argument(const char *text)
 	}
 	return number(text, "skip", &limits.skip) || number(text, "bytes", &limits.bytes_limit) ||
 	       number(text, "most", &limits.window_limit) || number(text, "take", &job->take) ||
-	       number(text, "warm", &job->warm);
+	       number(text, "warm", &job->warm) || number(text, "pass", &job->pass);
 }
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

@@ -11,7 +11,7 @@ use std::thread;
 
 use pathmeter_model::{
     Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptKind, KeptResult,
-    PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict, Verdict,
+    MeasuredAlike, PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict, Verdict,
     compare_path, configuration_differences, parse_path,
 };
 
@@ -235,7 +235,7 @@ fn compared(
             _ => parse(base, one.clock)?,
         };
         let new = parse(new, two.clock)?;
-        let comparison = compare_path(Some(&base), Some(&new), one.qemu == two.qemu);
+        let comparison = compare_path(Some(&base), Some(&new), MeasuredAlike::of(one, two));
         *last = Some((candidate.new, new));
         Ok(comparison)
     };

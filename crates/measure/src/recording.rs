@@ -1,16 +1,18 @@
 //! Recorded paths: the guest is restored once more, the recorder writes down every instruction of
-//! the paths' windows, and the decoder makes the call tree of the most frequent one of each. Its
-//! steps of the clock are checked against what the guest's own clock counted in the same windows.
+//! the paths' windows, and the decoder makes the call tree of one window of each: the one that a
+//! comparison's row shows, or else the most frequent one. Its steps of the clock are checked against
+//! what the guest's own clock counted in the same windows.
 
 use std::sync::PoisonError;
 
 use pathmeter_catalogue::{Suite, WARMUP, Wait};
 use pathmeter_debuginfo::SourceFrame;
+use pathmeter_model::{PairShown, PairsCompared};
 use pathmeter_trace::{
-    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols,
-    decode_wanting,
+    Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
+    decode_window,
 };
-use pathmeter_vm::{PathStatus, Progress, Recorded};
+use pathmeter_vm::{Execution, PathStatus, Progress, Recorded};
 
 use crate::debug::SharedDebugInfo;
 use crate::failure::Failure;
@@ -28,16 +30,15 @@ pub struct RecordablePath<'a> {
     index: usize,
     /// Of the path, instead of its own.
     window: Option<&'a PointWindow>,
-    /// The numbers of instructions that the windows of base and new should have, so that they are
-    /// those of a comparison's row.
-    wanted: [Option<u64>; 2],
+    /// The window to show; None for the most frequent one of the first run.
+    place: Option<WindowPlace>,
 }
 
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
     pub fn find(name: &'a str) -> Result<Self, Failure> {
-        Ok(Self { name, index: selection::one_path(name)?, window: None, wanted: [None; 2] })
+        Ok(Self { name, index: selection::one_path(name)?, window: None, place: None })
     }
 
     /// The same, or one of these windows of a path: `PATH/NAME`.
@@ -55,31 +56,47 @@ impl<'a> RecordablePath<'a> {
             help: format!("say what it is: --window {of_path}=FROM..TO"),
         })?;
         let index = selection::one_path(path)?;
-        Ok(Self { name, index, window: Some(window), wanted: [None; 2] })
+        Ok(Self { name, index, window: Some(window), place: None })
     }
 
-    /// The same, with windows of so many instructions in base and new, if there are such.
+    /// The same, shown by the window that the row of a comparison shows, if it shows one.
     #[must_use]
-    pub fn wanting(self, wanted: [Option<u64>; 2]) -> Self {
-        Self { wanted, ..self }
+    pub fn showing(self, pairs: Option<PairsCompared>) -> Self {
+        let place = pairs.and_then(|pairs| pairs.shown).and_then(|PairShown { run, execution }| {
+            let (run, window) = (u32::try_from(run).ok()?, u64::try_from(execution?).ok()?);
+            Some(WindowPlace { run, window })
+        });
+        Self { place, ..self }
     }
 
-    /// What is wanted on new's side, for base's.
-    #[must_use]
-    pub fn of_new(self) -> Self {
-        let [_, new] = self.wanted;
-        self.wanting([new; 2])
+    /// The execution that is recorded.
+    fn execution(&self) -> Execution {
+        Execution { run: self.place.map_or(0, |place| place.run), path: self.index }
     }
 
     /// All that its recording depends on but the kernel and the guest.
     pub(crate) fn key(&self) -> String {
-        format!("{} {:?} {:?}", self.name, self.wanted, self.window)
+        format!("{} {:?} {:?}", self.name, self.place, self.window)
     }
 
     /// As `pathmeter list paths` lists it.
     pub fn name(self) -> &'a str {
         self.name
     }
+
+    /// The window of the path that is recorded instead of its own.
+    pub fn window(self) -> Option<&'a PointWindow> {
+        self.window
+    }
+}
+
+/// A window of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WindowPlace {
+    /// The perturbed run that it is in, from 0.
+    run: u32,
+    /// Its number among the windows that are sampled in that run, from 0.
+    window: u64,
 }
 
 /// The only one of `results`.
@@ -129,20 +146,23 @@ fn recorded_in_one(
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
-    let indexes: Vec<usize> = paths.iter().map(|path| path.index).collect();
+    let executions: Vec<Execution> = paths.iter().map(RecordablePath::execution).collect();
     let kallsyms = session.symbols(image, progress)?;
     let waits = waits::points(image, &kallsyms);
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
-            let paths = indexes.iter().copied();
+            let paths = executions.iter().map(|it| it.path);
             (points::table_of(image, &kallsyms, window, paths)?, u64::from(WARMUP))
         }
         None => (waits.table.clone(), 0),
     };
     let points = (&table, warm);
-    let recorded = session.record(image, &indexes, points, progress, |index, trace| {
-        let of_path = paths.iter().find(|path| path.index == index);
-        decode_wanting(trace, names, of_path.and_then(|path| path.wanted[0]))
+    let recorded = session.record(image, &executions, points, progress, |execution, trace| {
+        let of_path = paths.iter().find(|path| path.execution() == execution);
+        match of_path.and_then(|path| path.place) {
+            Some(place) => decode_window(trace, names, place.window),
+            None => decode(trace, names),
+        }
     })?;
     let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
         if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {

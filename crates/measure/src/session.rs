@@ -276,16 +276,16 @@ impl Session {
     pub fn record<R: Send>(
         &self,
         image: &Image,
-        paths: &[usize],
+        wanted: &[Execution],
         (table, warm): (&PointTable, u64),
         progress: Report<'_>,
-        read: impl Fn(usize, File) -> R + Sync,
+        read: impl Fn(Execution, File) -> R + Sync,
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, bytes, most };
         let recorded = self.with_points(image, table, progress, |request| {
             let plan = Plan::new(Suite::Exact, request.runs);
-            pathmeter_vm::record(request, &plan, paths, limits, read)
+            pathmeter_vm::record(request, &plan, wanted, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
         Ok(recorded.into_iter().map(named).collect())

@@ -10,7 +10,7 @@ mod work;
 
 use std::collections::{HashMap, HashSet};
 
-use self::row::{Compared, InPairs, Row, Rules};
+use self::row::{Compared, Row, Rules};
 use crate::{
     Comparison, ComparisonSchema, Configuration, ConfigurationDifference, Measurement,
     PathComparison, PathResult, ProgramComparison, SideInfo, Subject, Summary,
@@ -28,9 +28,12 @@ pub struct Threshold {
 /// Which verdicts can be believed, with fewer than [`LEAST_LATER_RUNS`](crate::LEAST_LATER_RUNS)
 /// later runs of a program, is the caller's question.
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
+    let MeasuredAlike { one_qemu, one_agent } =
+        MeasuredAlike::of(&base.configuration, &new.configuration);
     let rules = Rules {
-        one_qemu: base.configuration.qemu == new.configuration.qemu,
-        in_pairs: in_pairs(base, new),
+        one_qemu,
+        one_agent,
+        benchmarks: base.benchmarks().is_some() && new.benchmarks().is_some(),
         functions: base.has_functions() && new.has_functions(),
         threshold,
     };
@@ -56,17 +59,6 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
     }
 }
 
-/// What is judged run by run: what has a sample for each run of a program.
-fn in_pairs(base: &Measurement, new: &Measurement) -> InPairs {
-    if base.execution.is_some() && new.execution.is_some() {
-        InPairs::Program
-    } else if base.benchmarks().is_some() && new.benchmarks().is_some() {
-        InPairs::Benchmarks
-    } else {
-        InPairs::Rows
-    }
-}
-
 /// Compares all own work of the processes of two programs; none if one of them has none.
 fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Vec<PathComparison> {
     let Some([base, new]) = processes::as_rows(base, new) else { return Vec::new() };
@@ -74,17 +66,35 @@ fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Ve
     compared(&base, &new, rules).into_iter().map(|row| row.comparison).collect()
 }
 
-/// Compares one path of two results; every change counts. `one_qemu` is whether one version of QEMU
-/// measured both. None only if neither has the path.
+/// What two results of a path have in common, which decides how they are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredAlike {
+    /// Whether one version of QEMU measured both: what two count differently is not compared.
+    pub one_qemu: bool,
+    /// Whether the same agent perturbed both, so that they can be judged in pairs.
+    pub one_agent: bool,
+}
+
+impl MeasuredAlike {
+    /// What two configurations have in common.
+    pub fn of(base: &Configuration, new: &Configuration) -> Self {
+        Self {
+            one_qemu: base.qemu == new.qemu,
+            one_agent: base.agent_sha256 == new.agent_sha256,
+        }
+    }
+}
+
+/// Compares one path of two results; every change counts. None only if neither has the path.
 pub fn compare_path(
     base: Option<&PathResult>,
     new: Option<&PathResult>,
-    one_qemu: bool,
+    MeasuredAlike { one_qemu, one_agent }: MeasuredAlike,
 ) -> Option<PathComparison> {
     let has_functions = |row: Option<&PathResult>| row.is_some_and(|it| !it.functions.is_empty());
     let functions = has_functions(base) && has_functions(new);
-    let rules =
-        Rules { one_qemu, in_pairs: InPairs::Rows, functions, threshold: Threshold::default() };
+    let threshold = Threshold::default();
+    let rules = Rules { one_qemu, one_agent, benchmarks: false, functions, threshold };
     Row { base, new, rules }.compare().map(|row| row.comparison)
 }
 

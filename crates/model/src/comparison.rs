@@ -1,5 +1,6 @@
 //! The comparison document, `pathmeter.comparison/1`: two results, compared path by path.
 
+use pathmeter_stats::{PairJudgement, Place};
 use pathmeter_trace::{MeasuredWith, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -143,10 +144,10 @@ pub struct PathComparison {
     /// sides enter different numbers of them.
     #[serde(default)]
     pub moved: Option<Moved>,
-    /// Of a region or window of a program, which is judged in pairs of runs, how far these differ;
-    /// null for what is judged as sets.
+    /// What the pairs say: the same execution of the same run on both sides; null where there are
+    /// none, so that the sets of values decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pairs: Option<DifferenceRange>,
+    pub pairs: Option<PairsCompared>,
     /// What else is known if this is a row of a program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkComparison>,
@@ -157,23 +158,48 @@ pub struct PathComparison {
     pub functions: Vec<FunctionChange>,
 }
 
-/// What pairs of runs differ by that were disturbed alike.
+/// What pairs of executions differ by that were disturbed alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct DifferenceRange {
-    /// The least difference of a pair, new − base.
+pub struct PairsCompared {
+    /// The least of what a run's pairs typically differ by, new − base.
     pub least: i64,
     /// The largest.
     pub most: i64,
+    /// How many pairs have the row's difference.
+    pub agreeing: usize,
+    /// Out of so many; 0 if no run has as many executions on both sides.
+    pub of: usize,
+    /// The pair that the row's two numbers are of; null if they are not of one, as those of a new
+    /// mode, which is one of sets.
+    #[serde(default)]
+    pub shown: Option<PairShown>,
 }
 
-impl DifferenceRange {
-    pub(crate) fn of([least, most]: [i128; 2]) -> Self {
-        Self { least: saturated(least), most: saturated(most) }
+/// An execution of a run, on both sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PairShown {
+    /// The run, from 0.
+    pub run: usize,
+    /// The execution in the run, from 0: a window of a path. Null if the numbers are medians of
+    /// the run, which has more executions on one side.
+    pub execution: Option<usize>,
+}
+
+impl PairsCompared {
+    pub(crate) fn of(judged: &PairJudgement) -> Self {
+        let [least, most] = judged.range.map(saturated);
+        let shown = judged.place.map(|Place { run, execution }| PairShown { run, execution });
+        Self { least, most, agreeing: judged.agreeing, of: judged.of, shown }
     }
 
-    /// Whether the pairs differ from each other.
+    /// Whether the runs differ from each other.
     pub fn varies(self) -> bool {
         self.least != self.most
+    }
+
+    /// Whether each pair has the row's difference.
+    pub fn is_unanimous(self) -> bool {
+        self.agreeing == self.of
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pathmeter_stats::{Histogram, Judgement};
+use pathmeter_stats::{Histogram, Judgement, Place};
 use pathmeter_trace::{Event, Events, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,9 +135,9 @@ impl PathEvents {
         number.unwrap_or(0)
     }
 
-    /// The numbers in this column, run by run, each of which had so many samples.
-    fn by_run(&self, column: usize, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
-        let number = |row: &u32| self.distinct.get(*row as usize)?.get(column).copied();
+    /// The numbers in this column, run by run, each of which had so many samples; 0 without one.
+    fn by_run(&self, column: Option<usize>, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
+        let number = |row: &u32| self.distinct.get(*row as usize)?.get(column?).copied();
         let mut numbers = self.of_samples.iter().map(|row| number(row).unwrap_or(0));
         let run = |samples: &u32| numbers.by_ref().take(*samples as usize).collect();
         samples_per_run.iter().map(run).collect()
@@ -146,7 +146,10 @@ impl PathEvents {
     /// The steps of the guest's clock from begin to end of each sample, run by run, with those in
     /// which the CPU idled. None if it never did.
     pub(crate) fn durations(&self, samples_per_run: &[u32]) -> Option<Vec<Vec<u64>>> {
-        let column = |event: Event| Some(self.by_run(self.column(event)?, samples_per_run));
+        let column = |event: Event| {
+            let column = self.column(event)?;
+            Some(self.by_run(Some(column), samples_per_run))
+        };
         let (mut steps, idle) = (column(Event::Clock)?, column(Event::Idle)?);
         let pairs = steps.iter_mut().flatten().zip(idle.iter().flatten());
         pairs.for_each(|(steps, idle)| *steps = steps.saturating_add(*idle));
@@ -233,22 +236,32 @@ pub struct Moved {
     pub of: usize,
 }
 
+/// The events of a side, and how many samples each of its runs has.
+pub(crate) type EventsByRun<'a> = (&'a PathEvents, &'a [u32]);
+
 /// The events in which the two sides differ, in the order of [`Event::all`]; the clock is not among
-/// them, nor, in results of two versions of QEMU, what the two count differently.
+/// them, nor, in results of two versions of QEMU, what the two count differently. They are judged
+/// in pairs, or else as sets; `shown` is the pair that the path's row shows.
 pub(crate) fn differing(
-    base: &PathEvents,
-    new: &PathEvents,
+    [(base, base_runs), (new, new_runs)]: [EventsByRun<'_>; 2],
+    in_pairs: bool,
+    shown: Option<Place>,
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
     let (base_counts, new_counts) = (base.counted(), new.counted());
-    let as_often = base_counts == new_counts;
+    let as_often = base.of_samples == new.of_samples && base_runs == new_runs;
     let judged = |event, of_base: Option<usize>, of_new: Option<usize>| {
-        let alike = as_often && base.has_column_of(of_base, new, of_new);
-        let histograms =
-            || (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
-        let (of_base, of_new) = (!alike).then(histograms)?;
-        differing_event(event, &of_base, &of_new)
+        if as_often && base.has_column_of(of_base, new, of_new) {
+            return None;
+        }
+        if in_pairs {
+            let runs = [base.by_run(of_base, base_runs), new.by_run(of_new, new_runs)];
+            return in_pairs_near(event, &runs, shown);
+        }
+        let (of_base, of_new) =
+            (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
+        EventComparison::of(event, pathmeter_stats::judge(&of_base, &of_new)?)
     };
     // Of an event that neither has there are none in both.
     let mut columns: BTreeMap<Event, [Option<usize>; 2]> = BTreeMap::new();
@@ -260,19 +273,38 @@ pub(crate) fn differing(
     columns.into_iter().filter_map(|(event, [base, new])| judged(event, base, new)).collect()
 }
 
-/// The events that both sides name and in which they differ, judged run by run.
-pub(crate) fn differing_in_pairs(
-    (base, base_runs): (&PathEvents, &[u32]),
-    (new, new_runs): (&PathEvents, &[u32]),
+/// An event judged in pairs. Its numbers are those of the pair that the row shows, if that has the
+/// same difference.
+fn in_pairs_near(
+    event: Event,
+    [base, new]: &[Vec<Vec<u64>>; 2],
+    shown: Option<Place>,
+) -> Option<EventComparison> {
+    let judgement = pathmeter_stats::judge_pairs(base, new)?.judgement;
+    let at = |runs: &[Vec<u64>]| {
+        let Place { run, execution } = shown?;
+        runs.get(run)?.get(execution?).copied()
+    };
+    let difference = |base: u64, new: u64| i128::from(new) - i128::from(base);
+    let there = at(base).zip(at(new)).filter(|(base, new)| {
+        difference(*base, *new) == difference(judgement.base, judgement.new)
+    });
+    let (base, new) = there.unwrap_or((judgement.base, judgement.new));
+    EventComparison::of(event, Judgement { base, new, ..judgement })
+}
+
+/// The events that both sides name and in which they differ, judged in pairs.
+pub(crate) fn differing_in_both(
+    [(base, base_runs), (new, new_runs)]: [EventsByRun<'_>; 2],
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let common = |event: &Event| {
         let retired = matches!(event, Event::User | Event::Kernel | Event::Clock);
-        !retired && (one_qemu || !event.depends_on_qemu())
+        !retired && (one_qemu || !event.depends_on_qemu()) && base.has(*event) && new.has(*event)
     };
     let judged = |event: Event| {
-        let (of_base, of_new) = (base.column(event)?, new.column(event)?);
-        let (of_base, of_new) = (base.by_run(of_base, base_runs), new.by_run(of_new, new_runs));
+        let of_base = base.by_run(base.column(event), base_runs);
+        let of_new = new.by_run(new.column(event), new_runs);
         let judged = pathmeter_stats::judge_pairs(&of_base, &of_new)?;
         EventComparison::of(event, judged.judgement)
     };
@@ -293,11 +325,6 @@ pub(crate) fn first_runs(
     };
     let wanted = |event: &Event| *event != Event::Clock && compared(*event);
     Event::all().filter(wanted).filter_map(differing).collect()
-}
-
-/// How the sets of an event's numbers differ; None if they are the same, or one is empty.
-fn differing_event(event: Event, base: &Histogram, new: &Histogram) -> Option<EventComparison> {
-    EventComparison::of(event, pathmeter_stats::judge(base, new)?)
 }
 
 /// How far the functions that both sides enter have moved; None if they don't enter as many.
@@ -338,7 +365,13 @@ impl EventComparison {
         }
     }
 
-    /// Whether it makes rows differ that are judged in pairs. A mode that appears does not: of a
+    /// Whether it is a detail, as loads and taken branches are, of which one side has more: two
+    /// paths of equally many instructions differ by it.
+    pub(crate) fn has_moved_detail(&self) -> bool {
+        self.role() == Role::Detail && self.has_moved()
+    }
+
+    /// Whether it makes rows of a program differ. A mode that appears does not: of a
     /// few slow instructions, one more in some of the runs is one.
     pub(crate) fn moves_cost(&self) -> bool {
         self.counts() && self.has_moved()

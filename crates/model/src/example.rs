@@ -12,7 +12,7 @@ use pathmeter_trace::{
 use crate::{
     Baseline, Check, Configuration, Host, Measurement, PathComparison, PathEvents, PathResult,
     PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo,
-    Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
+    MeasuredAlike, Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
 };
 
 /// How a kernel of this release was measured in so many perturbed runs.
@@ -111,7 +111,8 @@ pub fn counting(path: PathResult, events: &[(&str, u64)], placement: &[u8]) -> P
 #[allow(clippy::expect_used, reason = "a builder for tests")]
 pub fn row(name: &str, base: u64, new: u64) -> PathComparison {
     let [base, new] = [base, new].map(|cost| path(name, &[cost; 3]));
-    compare_path(Some(&base), Some(&new), true).expect("both sides have samples")
+    let alike = MeasuredAlike { one_qemu: true, one_agent: true };
+    compare_path(Some(&base), Some(&new), alike).expect("both sides have samples")
 }
 
 /// The cost of one set of settings on the kernel of `baseline`.

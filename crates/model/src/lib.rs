@@ -67,9 +67,12 @@ mod work_comparison;
 pub use benchmark::{KERNEL_PART, OWN_CODE, benchmark_once, benchmark_slope, failed_benchmark};
 pub use boots::{Boots, BootsSchema, parse_boots};
 pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
-pub use compare::{Threshold, compare, compare_path, configuration_differences, differences};
+pub use compare::{
+    MeasuredAlike, Threshold, compare, compare_path, configuration_differences, differences,
+};
 pub use comparison::{
-    Comparison, ComparisonSchema, Compilers, DifferenceRange, PathComparison, SideInfo, Summary,
+    Comparison, ComparisonSchema, Compilers, PairShown, PairsCompared, PathComparison, SideInfo,
+    Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use difference::percent_of;

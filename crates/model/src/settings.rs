@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BudgetRow, Causes, Comparison, Configuration, EventComparison, GateReason, Measurement,
+    PairsCompared,
     PathComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
@@ -192,6 +193,9 @@ pub struct SettingChange {
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
+    /// What the pairs of windows say of the path; null where there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<PairsCompared>,
     /// Events that cost by themselves and differ: slow instructions, bytes of string instructions.
     /// Where the difference is 0, they are the change.
     #[serde(default)]
@@ -494,6 +498,7 @@ impl SettingChange {
             base: path.base,
             difference: path.difference.unwrap_or(0),
             percent: path.percent.unwrap_or(0.0),
+            pairs: path.pairs,
         }
     }
 

@@ -3,13 +3,18 @@
 use pathmeter_catalogue::Wait;
 use pathmeter_stats::{self as stats, Tail};
 
-use crate::{PathComparison, PathResult, Unit, Verdict};
+use crate::{PairShown, PairsCompared, PathComparison, PathResult, Unit, Verdict};
 
 /// What a wait's tail makes of its row.
 pub(crate) struct TailVerdict {
     pub(crate) verdict: Verdict,
+    /// What the window with the highest value costs on base; base's highest value if base has no
+    /// window of this number in this run.
     pub(crate) base: u64,
+    /// The same on new.
     pub(crate) new: u64,
+    /// That window; None if only one side has it.
+    pub(crate) place: Option<PairShown>,
     /// What `base` and `new` count: steps of the clock, if the CPU idles while it waits.
     pub(crate) unit: Unit,
     /// How often the side with the tail shows it.
@@ -31,13 +36,15 @@ impl TailVerdict {
         let told = |tail: &Tail, shown| !idles && tail.holds(shown);
         if let Some(tail) = stats::tail(&base_runs, &new_runs).filter(|it| !told(it, shown[1])) {
             let how_often = how_often(tail, new, "base");
-            let (base, new) = (tail.beyond, tail.highest);
-            return Some(Self { verdict: Verdict::LongerTail, base, new, unit, how_often });
+            let (new, other, place) = beside_highest(tail, &new_runs, &base_runs);
+            let (base, verdict) = (other.unwrap_or(tail.beyond), Verdict::LongerTail);
+            return Some(Self { verdict, base, new, place, unit, how_often });
         }
         let tail = stats::tail(&new_runs, &base_runs).filter(|it| !told(it, shown[0]))?;
         let how_often = how_often(tail, base, "new");
-        let (base, new) = (tail.highest, tail.beyond);
-        Some(Self { verdict: Verdict::ShorterTail, base, new, unit, how_often })
+        let (base, other, place) = beside_highest(tail, &base_runs, &new_runs);
+        let (new, verdict) = (other.unwrap_or(tail.beyond), Verdict::ShorterTail);
+        Some(Self { verdict, base, new, place, unit, how_often })
     }
 
     /// Whether it is the row's verdict: a shorter tail hides nothing that costs more.
@@ -47,14 +54,31 @@ impl TailVerdict {
     }
 
     /// The row of the tail, with what the other samples of it do: that is in `rest`.
-    pub(crate) fn explained(self, row: PathComparison, rest: &PathComparison) -> PathComparison {
+    pub(crate) fn explain(self, row: PathComparison, rest: &PathComparison) -> PathComparison {
         let others = match rest.difference.filter(|difference| *difference != 0) {
             Some(difference) => format!("the others: {} by {difference:+}", rest.verdict),
             None => format!("the others: {}", rest.verdict),
         };
         let reason = row.reason.unwrap_or_else(|| format!("{}; {others}", self.how_often));
-        PathComparison { reason: Some(reason), ..row }
+        let pairs = row.pairs.map(|pairs| PairsCompared { shown: self.place, ..pairs });
+        PathComparison { reason: Some(reason), pairs, ..row }
     }
+}
+
+/// The highest value of a tail, what the other side's window in its place costs, and the place.
+fn beside_highest(
+    tail: Tail,
+    runs: &[&[u64]],
+    others: &[&[u64]],
+) -> (u64, Option<u64>, Option<PairShown>) {
+    let place = runs.iter().enumerate().find_map(|(run, samples)| {
+        let window = samples.iter().position(|sample| *sample == tail.highest)?;
+        Some((run, window))
+    });
+    let other = place.and_then(|(run, window)| others.get(run)?.get(window).copied());
+    let shown = place.filter(|_| other.is_some());
+    let shown = shown.map(|(run, window)| PairShown { run, execution: Some(window) });
+    (tail.highest, other, shown)
 }
 
 /// `3 of 24 samples, in 3 of 6 runs, are far beyond all of base's`.

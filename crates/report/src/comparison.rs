@@ -2,8 +2,8 @@
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    Comparison, ConfigurationDifference, DifferenceRange, EventComparison, PathComparison,
-    SideInfo, Summary, Unit, Verdict,
+    Comparison, ConfigurationDifference, EventComparison, PairsCompared, PathComparison, SideInfo,
+    Summary, Unit, Verdict,
 };
 
 use crate::budget::budget_table;
@@ -19,7 +19,9 @@ use crate::table::{Align, Cell, Table};
 pub(crate) const MANY_VALUES: char = '~';
 /// What the marker means.
 pub(crate) const SEVERAL_VALUES: &str =
-    "~ marks several typical values; the one shown decides the verdict";
+    "~ marks several typical values; a row shows one pair: the same window of the same run";
+/// What decided where there are no pairs.
+const OF_SETS: &str = "judged as sets";
 /// What a range of differences means.
 pub(crate) const VARYING: &str =
     "pairs: the runs' differences, where they are no one change: it depends on the kernel's memory";
@@ -195,12 +197,25 @@ fn remark(path: &PathComparison) -> String {
         return reason.clone();
     }
     let text = |event: &EventComparison| format!("{} {}", event.event, signed(event.difference));
-    let range = varying(path.pairs, path.verdict);
-    path.shown_events().map(text).chain(range).collect::<Vec<_>>().join(", ")
+    path.shown_events().map(text).chain(evidence(path)).collect::<Vec<_>>().join(", ")
+}
+
+/// How many pairs have the difference of a row that changed, unless all have it; or that the sets
+/// of values decided: `in 42 of 66 pairs`. A row of a program says how far its runs differ.
+fn evidence(path: &PathComparison) -> Option<String> {
+    let changed = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared].contains(&path.verdict);
+    match path.pairs {
+        Some(_) if path.work.is_some() => varying(path.pairs, path.verdict),
+        Some(pairs) if changed && !pairs.is_unanimous() => {
+            Some(format!("in {} of {} pairs", pairs.agreeing, pairs.of))
+        }
+        None if changed && path.is_many_valued() => Some(OF_SETS.to_owned()),
+        _ => None,
+    }
 }
 
 /// How far pairs of runs differ where that is no one change: `pairs -36,775…+200`.
-pub(crate) fn varying(pairs: Option<DifferenceRange>, verdict: Verdict) -> Option<String> {
+pub(crate) fn varying(pairs: Option<PairsCompared>, verdict: Verdict) -> Option<String> {
     let is_one_change = matches!(verdict, Verdict::Higher | Verdict::Lower);
     let range = pairs.filter(|range| range.varies() && !is_one_change)?;
     Some(format!("pairs {}…{}", signed(range.least), signed(range.most)))
@@ -222,7 +237,10 @@ pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style
     let floor = floor.then(|| {
         format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
     });
-    let varies = paths.iter().any(|path| varying(path.pairs, path.verdict).is_some());
+    let varies = |path: &&PathComparison| {
+        path.work.is_some() && varying(path.pairs, path.verdict).is_some()
+    };
+    let varies = paths.iter().any(|path| varies(&path));
     let varies = varies.then(|| VARYING.to_owned());
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
     lines.map(|line| style.quiet(&line)).collect()

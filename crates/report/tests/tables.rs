@@ -336,6 +336,7 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         base: Some(100),
         difference: 0,
         percent: 0.0,
+        pairs: None,
         events: vec![EventChange { event: "string-bytes".to_owned(), difference: -24 }],
     };
     let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);

@@ -22,5 +22,7 @@ pub use judge::{
     CLEAN_SHIFT_PERCENT, DIFFUSE_VALUES, Judgement, MOVED_SET_PERCENT, NEW_MODE_PERCENT,
     OVERLAP_PERCENT, REACH_GAPS, SHIFT_GAIN, Verdict, judge,
 };
-pub use pairs::{COMMON_PERCENT, LEAST_PAIRS, MODE_PART, PairJudgement, judge_pairs};
+pub use pairs::{
+    COMMON_PERCENT, LEAST_PAIRS, MODE_PART, PairJudgement, Place, STRAY_PART, judge_pairs,
+};
 pub use tail::{FAR, TAIL_RUNS, Tail, tail};

@@ -1,33 +1,46 @@
 //! Two series of runs that were disturbed alike: did what is executed in them change, by how much?
 //!
-//! Run for run the two sides had the same addresses, the same phase of the tick and as many pages
-//! taken, and in a run each execution had its counterpart. So a change of what is executed shows in
-//! each pair of runs, and by about as much. What half used slabs and page counters move is up in
-//! one run and down in another, as between kernels that differ in layout only. A run has one
-//! execution or several. The rules:
+//! Run for run the two sides had the same addresses, the same phase of the tick and as much memory
+//! taken, and in a run each execution had its counterpart. So two executions with the same run and
+//! number are one experiment on two kernels, and their *difference* is what the kernel changed:
+//! the principle of paired comparisons (Student, "The Probable Error of a Mean", Biometrika 6,
+//! 1908). A change of what is executed shows in each pair, by about as much. A mode that layout
+//! moves is a step: it is up in some pairs and down in others, and most pairs have none. A run has
+//! one execution, as of a program's row, or several, as of a path. The rules, the first that holds
+//! decides:
 //!
-//! 1. **One change.** What the executions of a pair of runs typically differ by (the median, each
-//!    execution against its counterpart) has the same sign in all pairs; and lies no farther apart
-//!    from pair to pair than its median from 0; or it is in no pair less than half of that, and
-//!    in no pair less than one part in `CHANGE_PART` of it: one pair that differs by far more
-//!    does not hide a change that all have.
-//! 2. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all executions, comes
-//!    in every pair of runs, and no difference, and the opposite one, come at most
-//!    1/[`SHIFT_GAIN`] as often.
-//! 3. **A part.** The same as 1 of a quantile of the executions, from a fifth to four fifths of
-//!    them: a part of the executions costs more in every pair, or less.
-//! 4. **New mode.** The sets show one ([`judge`]), and it lies farther from base's values than one
+//! 1. **Most pairs.** One difference is that of half of all pairs, in more than half of the runs,
+//!    and is no step: hardly any pair has none, or the opposite one ([`STRAY_PART`]).
+//! 2. **One change.** What a run's pairs typically differ by (their median) has the same sign in
+//!    all runs; and lies no farther apart from run to run than its median from 0; or it is in no
+//!    run less than half of that, and in no run less than one part in `CHANGE_PART` of the cost:
+//!    one run that differs by far more does not hide a change that all have.
+//! 3. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all pairs, comes in
+//!    every run, and no difference, and the opposite one, come at most 1/[`SHIFT_GAIN`] as often.
+//! 4. **One direction.** Runs have several executions each, and hardly any pair differs in the
+//!    other direction or not at all: a change by the median, though pairs scatter.
+//! 5. **A part.** The same as 2 of a quantile of the executions, from a fifth to four fifths of
+//!    them: a part of the executions costs more in every run, or less.
+//! 6. **New mode.** The sets show one ([`judge`]), and it lies farther from base's values than one
 //!    part in [`MODE_PART`], and than these from each other.
 //!
-//! Higher by 1 or 2 is higher. A part that costs more is a new mode, also where 1 or 2 show less.
-//! Lower by any of the three is lower. Otherwise 4 decides, or it is the same. But for 4, swapping
+//! Higher by 1 to 4 is higher. A part that costs more is a new mode, also where 1 to 4 show less.
+//! Lower by any of the five is lower. Otherwise 6 decides, or it is the same. But for 6, swapping
 //! base and new swaps lower and higher; a part that costs less is no new mode.
+//!
+//! The values shown are those of one pair that has the difference. Of several the one at whose
+//! value base is most often, then the earliest: no rule looks at whether a value is high or low.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use crate::judge::SHIFT_GAIN;
 use crate::{Histogram, Judgement, Verdict, judge};
+
+/// A difference is no step if at most one pair in this many has none, or the opposite one: where
+/// layout alone moved a mode of `process.fork-exit`, a third of the pairs had none; where each
+/// system call had one instruction more, no pair.
+pub const STRAY_PART: usize = 20;
 
 /// The fewest pairs of runs that a verdict can rest on where two kernels are compared. Where layout
 /// alone decides, all differences have one sign by chance: in 1 case of 2 if there are two pairs,
@@ -53,21 +66,35 @@ const GAIN: usize = SHIFT_GAIN as usize;
 /// fifth of the executions.
 const TENTHS: std::ops::RangeInclusive<usize> = 2..=8;
 
-/// The verdict of two series of runs, with the pair of executions that is typical of it.
+/// The verdict of two series of runs, with the pair of executions that stands for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PairJudgement {
-    /// The verdict, and two values. They are of one execution on either side, but for a new mode.
+    /// The verdict, and two values. They are of one execution on either side, if there is a place.
     pub judgement: Judgement,
-    /// The pair of runs, from 0, that the values are of. None of a new mode, which is one of sets.
-    pub run: Option<usize>,
+    /// The execution that the values are of; None if there is not one that both are of.
+    pub place: Option<Place>,
     /// The least and the largest of what pairs of runs typically differ by.
     pub range: [i128; 2],
+    /// How many pairs have the difference of the values shown.
+    pub agreeing: usize,
+    /// Out of so many pairs.
+    pub of: usize,
+}
+
+/// An execution that both sides have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Its run, from 0.
+    pub run: usize,
+    /// Its number in the run, from 0; None if both values are medians of a run, which has another
+    /// number of executions on either side.
+    pub execution: Option<usize>,
 }
 
 /// An execution on both sides.
 #[derive(Clone, Copy)]
 struct Difference {
-    run: usize,
+    place: Place,
     base: u64,
     new: u64,
 }
@@ -76,56 +103,52 @@ struct Difference {
 /// order. Runs without a counterpart, or without executions, don't count. None if no pair is left.
 pub fn judge_pairs<R: AsRef<[u64]>>(base: &[R], new: &[R]) -> Option<PairJudgement> {
     let both = base.iter().zip(new).enumerate();
-    let pairs = both.map(|(run, (base, new))| Pair { run, base: base.as_ref(), new: new.as_ref() });
-    let pairs: Vec<Pair<'_>> = pairs.filter(Pair::has_executions).collect();
-    let typical: Vec<Difference> = pairs.iter().filter_map(Pair::typical).collect();
-    let (usual, range) = (middle(typical.clone())?, range(&typical)?);
-    let change = one_change(&typical).or_else(|| common(&pairs));
-    let part =
-        |order| TENTHS.filter_map(|tenth| part(&pairs, tenth)).find(|it| it.order() == order);
-    let of = |verdict, Difference { run, base, new }: Difference| PairJudgement {
-        judgement: Judgement { verdict, base, new },
-        run: Some(run),
-        range,
-    };
+    let runs = both.map(|(run, (base, new))| Run { run, base: base.as_ref(), new: new.as_ref() });
+    let pairs = Pairs::of(runs.filter(Run::has_executions).collect())?;
+    let shown = |verdict, change| pairs.shown(verdict, change);
+    let change = pairs.change();
     Some(match change {
-        Some(change) if change.order() == Ordering::Greater => of(Verdict::Higher, change),
-        change => match (part(Ordering::Greater), change.or_else(|| part(Ordering::Less))) {
-            (Some(part), _) => of(Verdict::ModeAppeared, part),
-            (None, Some(change)) => of(Verdict::Lower, change),
-            (None, None) => match new_mode(base, new) {
-                Some(judgement) => PairJudgement { judgement, run: None, range },
-                None => of(Verdict::Same, usual),
-            },
-        },
+        Some(change) if change.order() == Ordering::Greater => shown(Verdict::Higher, change),
+        change => {
+            let less = || change.or_else(|| pairs.part(Ordering::Less));
+            match (pairs.part(Ordering::Greater), less()) {
+                (Some(part), _) => shown(Verdict::ModeAppeared, part),
+                (None, Some(change)) => shown(Verdict::Lower, change),
+                (None, None) => match new_mode(base, new) {
+                    Some(judgement) => pairs.of_sets(judgement),
+                    None => shown(Verdict::Same, pairs.usual()),
+                },
+            }
+        }
     })
 }
 
 /// A run of either side.
-struct Pair<'a> {
+struct Run<'a> {
     run: usize,
     base: &'a [u64],
     new: &'a [u64],
 }
 
-impl Pair<'_> {
+impl Run<'_> {
     fn has_executions(&self) -> bool {
         !self.base.is_empty() && !self.new.is_empty()
     }
 
-    /// Each execution beside its counterpart; None if there are not as many on both sides.
-    fn executions(&self) -> Option<impl Iterator<Item = Difference>> {
-        let both = self.base.iter().zip(self.new);
+    /// Each execution beside its counterpart; none if there are not as many on both sides.
+    fn executions(&self) -> impl Iterator<Item = Difference> {
+        let as_many = self.base.len() == self.new.len();
+        let both = self.base.iter().zip(self.new).enumerate().filter(move |_| as_many);
         let run = self.run;
-        (self.base.len() == self.new.len())
-            .then(|| both.map(move |(&base, &new)| Difference { run, base, new }))
+        both.map(move |(execution, (&base, &new))| Difference {
+            place: Place { run, execution: Some(execution) },
+            base,
+            new,
+        })
     }
 
-    fn typical(&self) -> Option<Difference> {
-        match self.executions() {
-            Some(executions) => middle(executions.collect()),
-            None => Some(self.quantile(5)),
-        }
+    fn typical(&self) -> Difference {
+        middle(self.executions().collect()).unwrap_or_else(|| self.quantile(5))
     }
 
     /// The executions of either side that so many tenths of its executions do not exceed.
@@ -135,7 +158,8 @@ impl Pair<'_> {
             sorted.sort_unstable();
             sorted[(sorted.len() * tenths).div_ceil(10).saturating_sub(1)]
         };
-        Difference { run: self.run, base: of(self.base), new: of(self.new) }
+        let place = Place { run: self.run, execution: None };
+        Difference { place, base: of(self.base), new: of(self.new) }
     }
 }
 
@@ -149,12 +173,154 @@ impl Difference {
     }
 }
 
+/// All runs that both sides have, and the pairs of their executions.
+struct Pairs<'a> {
+    runs: Vec<Run<'a>>,
+    /// Of each run what its executions typically differ by.
+    typical: Vec<Difference>,
+    range: [i128; 2],
+    /// The executions of all runs that have as many on both sides, in their order.
+    executions: Vec<Difference>,
+    /// The difference that is most frequent among them, of equally frequent ones the nearest to 0;
+    /// 0 if there is none.
+    most: i128,
+}
+
+impl<'a> Pairs<'a> {
+    /// None without runs.
+    fn of(runs: Vec<Run<'a>>) -> Option<Self> {
+        let typical: Vec<Difference> = runs.iter().map(Run::typical).collect();
+        let range = range(&typical)?;
+        let executions: Vec<Difference> = runs.iter().flat_map(Run::executions).collect();
+        let mut counts: BTreeMap<i128, usize> = BTreeMap::new();
+        for one in &executions {
+            *counts.entry(one.by()).or_default() += 1;
+        }
+        let most = counts.into_iter().max_by_key(|&(by, count)| (count, Reverse(by.abs())));
+        let most = most.map_or(0, |(by, _)| by);
+        Some(Self { runs, typical, range, executions, most })
+    }
+
+    /// How many pairs have this difference.
+    fn count(&self, by: i128) -> usize {
+        self.executions.iter().filter(|one| one.by() == by).count()
+    }
+
+    /// In how many runs a pair has the most frequent difference.
+    fn runs_with_most(&self) -> usize {
+        let has = |run: &&Run<'_>| run.executions().any(|one| one.by() == self.most);
+        self.runs.iter().filter(has).count()
+    }
+
+    /// Whether runs have several executions, so that one difference can be that of most.
+    fn have_several(&self) -> bool {
+        self.executions.len() >= 2 * self.runs.len()
+    }
+
+    /// The change that the pairs have, if they have one.
+    fn change(&self) -> Option<Difference> {
+        self.of_most_pairs()
+            .or_else(|| one_change(&self.typical))
+            .or_else(|| self.common())
+            .or_else(|| self.one_direction())
+    }
+
+    /// Rule 1.
+    fn of_most_pairs(&self) -> Option<Difference> {
+        let (count, all) = (self.count(self.most), self.executions.len());
+        let holds = self.most != 0
+            && self.have_several()
+            && 2 * count >= all
+            && 2 * self.runs_with_most() > self.runs.len()
+            && (self.count(0) + self.count(-self.most)) * STRAY_PART <= all;
+        if holds { self.with(self.most) } else { None }
+    }
+
+    /// Rule 3.
+    fn common(&self) -> Option<Difference> {
+        let (count, all) = (self.count(self.most), self.executions.len());
+        let rare = |by| self.count(by) * GAIN <= count;
+        let holds = self.most != 0
+            && self.runs_with_most() == self.runs.len()
+            && count * 100 >= all * COMMON_PERCENT
+            && rare(0)
+            && rare(-self.most);
+        if holds { self.with(self.most) } else { None }
+    }
+
+    /// Rule 4.
+    fn one_direction(&self) -> Option<Difference> {
+        let middle = middle(self.executions.clone())?;
+        let others = self.executions.iter().filter(|one| one.order() != middle.order()).count();
+        let holds = self.have_several()
+            && self.typical.iter().all(|run| run.order() == middle.order())
+            && others * STRAY_PART <= self.executions.len();
+        if holds && middle.by() != 0 { Some(middle) } else { None }
+    }
+
+    /// Rule 5, of the first quantile that differs in this direction.
+    fn part(&self, order: Ordering) -> Option<Difference> {
+        let part = |tenths| {
+            let of_runs: Vec<Difference> =
+                self.runs.iter().map(|run| run.quantile(tenths)).collect();
+            one_change(&of_runs)
+        };
+        TENTHS.filter_map(part).find(|it| it.order() == order)
+    }
+
+    /// What stands for pairs without a change.
+    fn usual(&self) -> Difference {
+        let none = if self.have_several() && self.most == 0 { self.with(0) } else { None };
+        none.or_else(|| middle(self.typical.clone())).unwrap_or(self.typical[0])
+    }
+
+    /// The pair that stands for all with this difference: the first one of those at whose value
+    /// base is most often.
+    fn with(&self, by: i128) -> Option<Difference> {
+        let mut often: BTreeMap<u64, usize> = BTreeMap::new();
+        for one in &self.executions {
+            *often.entry(one.base).or_default() += 1;
+        }
+        let those = self.executions.iter().filter(|one| one.by() == by);
+        let rank = |one: &&Difference| (often.get(&one.base).copied(), Reverse(one.place));
+        those.max_by_key(rank).copied()
+    }
+
+    /// The verdict with the pair that stands for `change`.
+    fn shown(&self, verdict: Verdict, change: Difference) -> PairJudgement {
+        let alike = self.have_several().then(|| self.with(change.by())).flatten();
+        self.shown_as(verdict, alike.unwrap_or(change))
+    }
+
+    fn shown_as(&self, verdict: Verdict, pair: Difference) -> PairJudgement {
+        let Difference { place, base, new } = pair;
+        PairJudgement {
+            judgement: Judgement { verdict, base, new },
+            place: Some(place),
+            range: self.range,
+            agreeing: self.count(pair.by()),
+            of: self.executions.len(),
+        }
+    }
+
+    /// The sets' verdict with the first pair in which new has its value, if one has.
+    fn of_sets(&self, judgement: Judgement) -> PairJudgement {
+        match self.executions.iter().find(|one| one.new == judgement.new) {
+            Some(pair) => self.shown_as(judgement.verdict, *pair),
+            None => {
+                let of = self.executions.len();
+                PairJudgement { judgement, place: None, range: self.range, agreeing: 0, of }
+            }
+        }
+    }
+}
+
 /// The one in the middle; of two there the one nearer to 0, so that swapped sides have the same.
 fn middle(mut differences: Vec<Difference>) -> Option<Difference> {
     differences.sort_by_key(|one| (one.by(), one.base));
     let last = differences.len().checked_sub(1)?;
     let two = [differences[last / 2], differences[last.div_ceil(2)]];
-    two.into_iter().min_by_key(|one| (one.by().abs(), one.run))
+    two.into_iter().min_by_key(|one| (one.by().abs(), one.place))
 }
 
 fn range(differences: &[Difference]) -> Option<[i128; 2]> {
@@ -162,7 +328,7 @@ fn range(differences: &[Difference]) -> Option<[i128; 2]> {
     Some([all().min()?, all().max()?])
 }
 
-/// The middle one of these differences, one for each pair of runs, if they are one change.
+/// Rule 2, of one difference for each run: the middle one, if they are one change.
 fn one_change(differences: &[Difference]) -> Option<Difference> {
     let ([least, most], middle) = (range(differences)?, middle(differences.to_vec())?);
     let one_sign = least.signum() == most.signum() && least != 0;
@@ -170,34 +336,6 @@ fn one_change(differences: &[Difference]) -> Option<Difference> {
     let uneven = 2 * smallest >= usual
         && smallest * i128::from(CHANGE_PART) >= i128::from(middle.base.max(middle.new));
     (one_sign && (most - least <= usual || uneven)).then_some(middle)
-}
-
-/// An execution with the difference that is common to the pairs, if one is.
-fn common(pairs: &[Pair<'_>]) -> Option<Difference> {
-    let mut all: BTreeMap<i128, Vec<Difference>> = BTreeMap::new();
-    for pair in pairs {
-        for one in pair.executions()? {
-            all.entry(one.by()).or_default().push(one);
-        }
-    }
-    let executions: usize = all.values().map(Vec::len).sum();
-    let times = |difference: i128| all.get(&difference).map_or(0, Vec::len);
-    let (&most, those) =
-        all.iter().max_by_key(|(difference, those)| (those.len(), -difference.abs()))?;
-    let everywhere = pairs.iter().all(|pair| those.iter().any(|one| one.run == pair.run));
-    let rare = |difference| times(difference) * GAIN <= those.len();
-    let is_common = most != 0
-        && everywhere
-        && those.len() * 100 >= executions * COMMON_PERCENT
-        && rare(0)
-        && rare(-most);
-    is_common.then(|| middle(those.clone()))?
-}
-
-/// What so many tenths of the executions do not exceed, if it changed.
-fn part(pairs: &[Pair<'_>], tenths: usize) -> Option<Difference> {
-    let quantiles: Vec<Difference> = pairs.iter().map(|pair| pair.quantile(tenths)).collect();
-    one_change(&quantiles)
 }
 
 /// The sets' new mode, if it is one for pairs too.

@@ -1,7 +1,7 @@
 //! [`judge_pairs`]'s verdicts on runs as they come from programs, and its general properties.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use pathmeter_stats::{PairJudgement, Verdict, judge_pairs};
+use pathmeter_stats::{PairJudgement, Place, Verdict, judge_pairs};
 use proptest::prelude::*;
 
 use Verdict::{Higher, Lower, ModeAppeared, Same};
@@ -43,7 +43,7 @@ fn the_pair_that_is_shown_is_typical_of_the_differences() {
     let new = rows(&[14_790, 230_020, 245_997, 15_300, 14_905, 229_010]);
     let judged = judge_pairs(&base, &new).unwrap();
     assert_eq!((judged.judgement.verdict, judged.judgement.base), (Same, 14_781));
-    assert_eq!((judged.judgement.new, judged.run), (14_790, Some(0)));
+    assert_eq!((judged.judgement.new, judged.place.map(|it| it.run)), (14_790, Some(0)));
     assert_eq!(judged.range, [-230_900, 230_897]);
 }
 
@@ -112,7 +112,8 @@ fn a_part_of_the_executions_that_costs_more_is_a_mode_and_one_that_costs_less_is
 fn a_slow_path_in_two_of_the_runs_is_a_mode_if_it_is_large() {
     let with = |mode: u64| rows(&[400, 400, mode, 400, mode, 400]);
     assert_eq!(judged(&rows(&[400; 6]), &with(700)), (ModeAppeared, 400, 700));
-    assert_eq!(judge_pairs(&rows(&[400; 6]), &with(700)).unwrap().run, None);
+    let judged = judge_pairs(&rows(&[400; 6]), &with(700)).unwrap();
+    assert_eq!(judged.place, Some(Place { run: 2, execution: Some(0) }));
     assert_eq!(judged(&rows(&[400; 6]), &with(420)).0, Same);
     assert_eq!(judged(&with(700), &rows(&[400; 6])).0, Same, "a mode may vanish");
 }

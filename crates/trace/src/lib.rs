@@ -62,7 +62,7 @@ pub use recording::reader::{self, Stop, TraceError};
 pub use recording::tree::{
     Census, Counts, EventCounts, Function, LineCounts, Node, NodeKind, SourceLine, WindowTree,
 };
-pub use recording::{Recording, WindowCounts, decode, decode_wanting};
+pub use recording::{Recording, WindowCounts, decode, decode_window};
 pub use witness::bochs_trace::{TracedLine, traced};
 pub use witness::crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
 pub use witness::divergence::{

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use pathmeter_trace::{Event, SlowInstruction, WindowTree, decode_wanting, difference};
+use pathmeter_trace::{Event, SlowInstruction, WindowTree, decode_window, difference};
 
 const A: u64 = K + 0x100;
 const B: u64 = K + 0x200;
@@ -647,7 +647,7 @@ fn a_difference_is_that_of_the_medians_whichever_window_is_shown() {
 }
 
 #[test]
-fn the_window_that_is_wanted_stands_for_all_if_there_is_one() {
+fn the_window_that_is_chosen_stands_for_all_and_none_does_if_it_is_not_there() {
     let mut writer = Writer::new();
     for nops in [3, 3, 3, 5] {
         writer.window(|w| {
@@ -655,12 +655,13 @@ fn the_window_that_is_wanted_stands_for_all_if_there_is_one() {
         });
     }
     let bytes = writer.stop();
-    let of = |wanted| {
-        let recording = decode_wanting(&bytes[..], &names(), wanted);
-        recording.representative.unwrap().total
+    let usual = whole(&bytes, &names()).representative.unwrap().total;
+    let of = |number| {
+        let recording = decode_window(&bytes[..], &names(), number);
+        recording.representative.map(|tree| (tree.window, tree.total))
     };
-    let usual = of(None);
-    assert_eq!([of(Some(usual)), of(Some(usual + 2)), of(Some(1))], [usual, usual + 2, usual]);
+    assert_eq!([0, 2, 3].map(of), [(0, usual), (2, usual), (3, usual + 2)].map(Some));
+    assert_eq!(of(4), None);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fs::File;
 
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
+    Execution,
     Bochs, Landmarks, Parcel, PathOutcome, RanProgram, RecordingLimits, Stop, TracedWindow, VmError,
 };
 
@@ -61,9 +62,12 @@ impl Session {
     ) -> Result<Vec<Result<R, VmError>>, Failure> {
         let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip: 0, warm: 0, bytes, most };
+        let wanted: Vec<Execution> =
+            paths.iter().map(|path| Execution { run: 0, path: *path }).collect();
+        let read = |execution: Execution, trace| read(execution.path, trace);
         let recorded = self.with_request(image, progress, |request| {
             let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::record(&request.as_in_bochs(), &plan, paths, limits, read)
+            pathmeter_vm::record(&request.as_in_bochs(), &plan, &wanted, limits, read)
         })?;
         Ok(recorded.into_iter().map(|one| one.map(|recorded| recorded.trace)).collect())
     }

@@ -2,36 +2,28 @@
 
 use std::cmp::Ordering;
 
-use pathmeter_stats::{self as stats, Judgement};
+use pathmeter_stats::{self as stats, Judgement, Place};
 
 use super::Threshold;
 use crate::{
-    DifferenceRange, EventComparison, PathComparison, PathResult, RowKind, Status, Unit, Verdict,
+    EventComparison, PairsCompared, PathComparison, PathResult, RowKind, Status, Unit, Verdict,
     WorkComparison,
     difference::percent_of,
-    events::{differing, differing_in_pairs, moved},
+    events::{differing, differing_in_both, moved},
     function::function_changes,
     tail::TailVerdict,
 };
-
-/// What is judged run by run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum InPairs {
-    /// The rows of programs, and those regions of probes of which there are enough runs.
-    Rows,
-    /// All of a program.
-    Program,
-    /// Benchmarks: their events as well, as those of a program's rows are.
-    Benchmarks,
-}
 
 /// How rows are judged.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     /// Whether one version of QEMU measured both.
     pub(super) one_qemu: bool,
-    /// What is judged run by run.
-    pub(super) in_pairs: InPairs,
+    /// Whether the same agent perturbed both, so that the same run and number is the same
+    /// experiment.
+    pub(super) one_agent: bool,
+    /// Whether the rows are benchmarks, whose events vary as those of a program's rows do.
+    pub(super) benchmarks: bool,
     /// Whether functions were counted on both sides.
     pub(super) functions: bool,
     pub(super) threshold: Threshold,
@@ -69,16 +61,18 @@ impl<'a> Row<'a> {
         if let Some((verdict, reason)) = self.obstacle() {
             return compared(PathComparison { verdict, reason: Some(reason), ..blank }, None);
         }
-        let pairs = self.judged_in_pairs();
+        let pairs = self.judge_in_pairs();
         let judgement = pairs.map(|it| it.judgement);
         let judgement = judgement.or_else(|| stats::judge(&base?.histogram(), &new?.histogram()));
-        let run = pairs.and_then(|it| it.run);
+        let place = pairs.and_then(|it| it.place);
+        let run = place.map(|place| place.run);
         let blank = PathComparison {
-            pairs: pairs.map(|it| DifferenceRange::of(it.range)),
+            pairs: pairs.as_ref().map(PairsCompared::of),
             work: WorkComparison::of(base?, new?, run, rules.one_qemu),
             ..blank
         };
-        let blank = with_functions(with_events(blank, base?, new?, rules), base?, new?, rules);
+        let blank = with_events(blank, base?, new?, (rules, place));
+        let blank = with_functions(blank, base?, new?, rules);
         let Some(judgement) = judgement else { return compared(blank, run) };
         let judged = |judgement: Judgement, verdict| {
             let (base_at_least, new_at_least) =
@@ -91,7 +85,7 @@ impl<'a> Row<'a> {
         let Some(tail) = tail.filter(|it| it.leads(&row)) else { return compared(row, run) };
         let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
         let of_tail = PathComparison { unit: tail.unit, ..judged(pair, tail.verdict) };
-        compared(tail.explained(of_tail, &row), run)
+        compared(tail.explain(of_tail, &row), run)
     }
 
     /// The path with the values of both sides, not judged.
@@ -120,15 +114,13 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The judgement run by run, if these samples are judged so.
-    fn judged_in_pairs(self) -> Option<stats::PairJudgement> {
+    /// The judgement by pairs: None if the two were perturbed differently, or have no pair.
+    fn judge_in_pairs(self) -> Option<stats::PairJudgement> {
         let (base, new) = (self.base?, self.new?);
-        let (base_runs, new_runs) = (base.runs(), new.runs());
-        let enough = base_runs.len().min(new_runs.len()) >= stats::LEAST_PAIRS;
-        let in_pairs = self.rules.in_pairs != InPairs::Rows
-            || base.work.is_some()
-            || (enough && base.is_region());
-        in_pairs.then(|| stats::judge_pairs(&base_runs, &new_runs))?
+        if base.work.is_none() && !self.rules.one_agent {
+            return None;
+        }
+        stats::judge_pairs(&base.runs(), &new.runs())
     }
 
     /// What keeps the two from being judged: a failure before anything else, since it shows that a
@@ -172,20 +164,22 @@ fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
     (found == status).then_some(reason)
 }
 
+/// The events in which the sides differ; `place` is the pair that the row shows.
 fn with_events(
     blank: PathComparison,
     base: &PathResult,
     new: &PathResult,
-    Rules { one_qemu, in_pairs, .. }: Rules,
+    (rules, place): (Rules, Option<Place>),
 ) -> PathComparison {
     let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
-    if blank.work.is_some() || in_pairs == InPairs::Benchmarks {
-        let sides = ((of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..]));
-        let events = differing_in_pairs(sides.0, sides.1, one_qemu);
+    let sides = [(of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..])];
+    if blank.work.is_some() || rules.benchmarks {
+        let events = differing_in_both(sides, rules.one_qemu);
         return PathComparison { events, ..blank };
     }
-    let (events, moved) = (differing(of_base, of_new, one_qemu), moved(of_base, of_new));
-    PathComparison { events, moved, ..blank }
+    let in_pairs = blank.pairs.is_some();
+    let events = differing(sides, in_pairs, place, rules.one_qemu);
+    PathComparison { events, moved: moved(of_base, of_new), ..blank }
 }
 
 /// The functions in which the sides differ, if they were counted on both. A side that does not
@@ -213,7 +207,7 @@ fn judged(
     let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { verdict };
     let costly = |event: &EventComparison| match blank.work {
-        None if rules.in_pairs != InPairs::Benchmarks => event.counts(),
+        None if !rules.benchmarks => event.counts() || (difference == 0 && event.has_moved_detail()),
         _ => event.moves_cost(),
     };
     let costly = blank.events.iter().any(costly);

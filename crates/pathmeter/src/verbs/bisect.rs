@@ -155,9 +155,10 @@ impl<'a> Question<'a> {
         meter: &Meter<'_>,
         put: &Put<'_>,
     ) -> Result<Difference, Failure> {
-        let (explanation, causes) = meter.explained(self.path, [base, new])?.unzip();
-        let causes = causes.flatten();
-        let comparison = Comparison { causes, ..self.comparison(&base.result, &new.result) };
+        let comparison = self.comparison(&base.result, &new.result);
+        let pairs = comparison.paths.first().and_then(|row| row.pairs);
+        let (explanation, causes) = meter.explained((self.path, pairs), [base, new])?.unzip();
+        let comparison = Comparison { causes: causes.flatten(), ..comparison };
         let shown =
             Shown { placement: Placement::Hidden, rows: Rows::Folded, sums: AreaSums::Hidden };
         put.text(|style| format!("\n{}", comparison_table(&comparison, shown, style)))?;

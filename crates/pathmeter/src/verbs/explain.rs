@@ -6,15 +6,17 @@ mod program;
 use std::iter;
 use std::path::{Path, PathBuf};
 
+use pathmeter_model::{Threshold, compare};
 use pathmeter_report::{Style, callgrind, explanation, flame_graph, folded_stacks};
 use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
 use pathmeter_vm::Progress;
 
-use crate::cli::{ExplainArgs, ExplainOutput};
+use crate::cli::{ExplainArgs, ExplainOutput, GuestArgs};
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::{Board, Line};
 use crate::setup;
+use pathmeter_measure::beside::{Beside, Probes};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -48,6 +50,7 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     let images = args.debug.of(images, args.new.is_none());
     let board = Board::new(screen);
     if let [base, new] = &images[..] {
+        let path = placed(path, &session, ([base, new], &args.guest), &board)?;
         return only(differences(&session, [base, new], &[path], &board)?);
     }
     let (inlined, line) = (Inlined::Apart, board.line(images[0].subject().name));
@@ -95,6 +98,27 @@ fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
     setup::prepare_on(guest, interrupt, &args.subject, pair)
 }
 
+/// The path, shown by the pair of windows that the comparison of the two kernels shows. They are
+/// measured for it, unless their results are at hand.
+fn placed<'a>(
+    path: RecordablePath<'a>,
+    session: &Session,
+    ([base, new], guest): ([&Image; 2], &GuestArgs),
+    board: &Board,
+) -> Result<RecordablePath<'a>, Failure> {
+    let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
+    let beside = Beside { windows: &windows, programs: &[] };
+    let probes = Probes::new(beside, guest.size(), &[])?;
+    let measure = |image: &Image| {
+        board.during(image.subject().name, |progress| probes.measure(session, image, progress))
+    };
+    let (base, new) = at_once(|| measure(base), || measure(new));
+    let (base, new) = Failure::both(base, new)?;
+    let compared = compare(&base, &new, Threshold::default());
+    let row = compared.paths.iter().find(|row| row.path == path.name());
+    Ok(path.showing(row.and_then(|row| row.pairs)))
+}
+
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
 /// one for each path, in their order. Inlined functions are told apart if both kernels have debug
 /// information: what one has of its own and the other one does not would seem to differ.
@@ -119,8 +143,7 @@ pub(crate) fn differences(
     let base = Side { image: base, inlined, line: lines.0 };
     let new = Side { image: new, inlined, line: lines.1 };
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
-    let windows = at_once(|| base.windows(session, paths), || new.windows(session, &of_new));
+    let windows = at_once(|| base.windows(session, paths), || new.windows(session, paths));
     let (base, new) = Failure::both(windows.0, windows.1)?;
     let explain = |(base, new)| {
         let (base, new) = Failure::both(base, new)?;

@@ -1,7 +1,7 @@
 //! `compare --explain`: each path that changed, explained, and the document of both,
 //! `pathmeter.explained-comparison/1`.
 
-use pathmeter_model::{Comparison, PathComparison, Unit, Verdict, clean};
+use pathmeter_model::{Comparison, PathComparison, Verdict, clean};
 use pathmeter_report::{Placement, beside_row};
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
@@ -185,12 +185,11 @@ fn kept(
     (session, images): Kernels<'_>,
 ) -> Option<Vec<Explain>> {
     let paths: Vec<_> = changed(comparison, windows).collect();
-    let of_new: Vec<_> = paths.iter().map(|path| path.of_new()).collect();
     if paths.is_empty() {
         return None;
     }
     let base = kept_recordings(session, images[0], &paths)?;
-    let new = kept_recordings(session, images[1], &of_new)?;
+    let new = kept_recordings(session, images[1], &paths)?;
     Some(base.into_iter().zip(new).map(|(base, new)| Explain::new(base, Some(new))).collect())
 }
 
@@ -264,9 +263,7 @@ pub(crate) fn changed<'a>(
 ) -> impl Iterator<Item = RecordablePath<'a>> {
     all_changed(comparison).filter_map(|row| {
         let path = RecordablePath::or_window(&row.path, windows).ok()?;
-        let instructions = row.unit == Unit::Instructions;
-        let wanted = |value: Option<u64>| value.filter(|_| instructions);
-        Some(path.wanting([wanted(row.base), wanted(row.new)]))
+        Some(path.showing(row.pairs))
     })
 }
 

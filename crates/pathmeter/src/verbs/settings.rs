@@ -259,7 +259,10 @@ impl Under<'_> {
     /// The row with the function in which most of its largest change is, and the causes of all of
     /// its changes, as far as they can be recorded.
     fn explained(&self, image: &Image, row: SettingRow) -> Result<SettingRow, Failure> {
-        let recordable = row.changed.iter().filter_map(|it| RecordablePath::find(&it.path).ok());
+        let recordable = row.changed.iter().filter_map(|change| {
+            let path = RecordablePath::find(&change.path).ok()?;
+            Some(path.showing(change.pairs))
+        });
         let paths: Vec<RecordablePath<'_>> = recordable.collect();
         if paths.is_empty() {
             return Ok(row);

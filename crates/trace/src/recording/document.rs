@@ -139,7 +139,8 @@ impl SubjectWindow {
             recorded: recording.windows.recorded,
             interrupted: recording.windows.interrupted,
             unstamped: recording.windows.unstamped,
-            alike: recording.totals.get(&window.total).copied().unwrap_or_default(),
+            // A window that was chosen may be one with an interrupt, which has no total.
+            alike: recording.totals.get(&window.total).copied().unwrap_or(1),
         };
         let measured_with = None;
         let program = None;

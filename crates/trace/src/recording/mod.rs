@@ -55,9 +55,9 @@ pub struct Recording {
     pub windows: WindowCounts,
     /// How often each number of instructions occurred in windows without an interrupt.
     pub totals: BTreeMap<u64, u64>,
-    /// The window that stands for all: the first with the most frequent total, of several totals
-    /// the lowest. Its footprint is the median of all that have this total. None if every window
-    /// was interrupted.
+    /// The window that stands for all: the chosen one, or else the first with the most frequent
+    /// total, of several totals the lowest; then its footprint is the median of all that have this
+    /// total. None if every window was interrupted, or the chosen one is not there.
     pub representative: Option<WindowTree>,
     /// The same of the windows in which an interrupt came.
     pub interrupted: Option<WindowTree>,
@@ -72,16 +72,23 @@ pub struct Recording {
 /// Never fails as a whole: what was good before a fault is there beside it. Memory is bounded by
 /// the reader's limits and the bounds on one window's tree, whatever the trace's length.
 pub fn decode(input: impl Read, resolver: &dyn Resolve) -> Recording {
-    decode_wanting(input, resolver, None)
+    decode_showing(input, resolver, None)
 }
 
-/// The same, in which a window of `wanted` instructions stands for all if there is one.
-pub fn decode_wanting(input: impl Read, resolver: &dyn Resolve, wanted: Option<u64>) -> Recording {
+/// The same, in which the window of this number, from 0, stands for all, whether an interrupt came
+/// in it or not; none does if it was not recorded whole.
+pub fn decode_window(input: impl Read, resolver: &dyn Resolve, number: u64) -> Recording {
+    decode_showing(input, resolver, Some(number))
+}
+
+fn decode_showing(input: impl Read, resolver: &dyn Resolve, only: Option<u64>) -> Recording {
     let mut decoder = Decoder {
         listing: Listing::new(resolver),
         window: Window::new(),
         windows: WindowCounts::default(),
-        clean: Tallied { wanted, ..Tallied::default() },
+        only,
+        shown: None,
+        clean: Tallied::default(),
         interrupted: Tallied::default(),
     };
     let mut reader = Reader::new(input);
@@ -90,9 +97,13 @@ pub fn decode_wanting(input: impl Read, resolver: &dyn Resolve, wanted: Option<u
         Ok(stop) => (stop, None),
         Err(fault) => (None, Some(fault)),
     };
+    let representative = match only {
+        Some(_) => decoder.shown,
+        None => decoder.clean.representative(),
+    };
     Recording {
         windows: decoder.windows,
-        representative: decoder.clean.representative(),
+        representative,
         totals: decoder.clean.totals,
         interrupted: decoder.interrupted.representative(),
         stop,
@@ -104,6 +115,9 @@ struct Decoder<'r> {
     listing: Listing<'r>,
     window: Window,
     windows: WindowCounts,
+    /// The number of the window that is shown, if it was chosen, and its tree.
+    only: Option<u64>,
+    shown: Option<WindowTree>,
     clean: Tallied,
     interrupted: Tallied,
 }
@@ -149,7 +163,13 @@ impl Decoder<'_> {
         };
         let total = self.window.total.instructions;
         let touched = self.window.lines.together();
-        if tallied.note(total, touched) {
+        if let Some(only) = self.only {
+            *tallied.totals.entry(total).or_default() += 1;
+            if only == number {
+                let tree = finished(&self.window, &self.listing, number, &touched);
+                self.shown = Some(WindowTree { footprint: touched, ..tree });
+            }
+        } else if tallied.note(total, touched) {
             let tree = finished(&self.window, &self.listing, number, &touched);
             tallied.trees.insert(total, tree);
         }
@@ -159,8 +179,6 @@ impl Decoder<'_> {
 /// How often each total occurred, and a tree for the most frequent ones.
 #[derive(Default)]
 struct Tallied {
-    /// The total that stands for all, if it occurs.
-    wanted: Option<u64>,
     totals: BTreeMap<u64, u64>,
     trees: BTreeMap<u64, WindowTree>,
     /// Of each window its total and what it touched: 40 bytes, for at most `MAX_WINDOWS`.
@@ -181,10 +199,7 @@ impl Tallied {
         if self.trees.len() < MAX_TREES {
             return true;
         }
-        let rank = |total: &u64| {
-            let wanted = self.wanted == Some(*total);
-            (wanted, self.totals.get(total).copied(), std::cmp::Reverse(*total))
-        };
+        let rank = |total: &u64| (self.totals.get(total).copied(), std::cmp::Reverse(*total));
         let least = self.trees.keys().min_by_key(|held| rank(held)).copied();
         let Some(least) = least.filter(|least| rank(least) < rank(&total)) else { return false };
         self.trees.remove(&least);
@@ -192,9 +207,7 @@ impl Tallied {
     }
 
     fn representative(&mut self) -> Option<WindowTree> {
-        let rank = |(total, count): &(&u64, &u64)| {
-            (self.wanted == Some(**total), **count, std::cmp::Reverse(**total))
-        };
+        let rank = |(total, count): &(&u64, &u64)| (**count, std::cmp::Reverse(**total));
         let (&total, _) = self.totals.iter().max_by_key(rank)?;
         let alike = self.footprints.iter().filter(|(of, _)| *of == total);
         let touched: Vec<Footprint> = alike.map(|(_, touched)| *touched).collect();

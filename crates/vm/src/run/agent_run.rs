@@ -1,7 +1,7 @@
 //! A running guest: what its agent says while it runs the plan, run by run.
 
 use pathmeter_catalogue::Suite;
-use pathmeter_wire::{Kind, RawFrame, message};
+use pathmeter_wire::{Kind, RawFrame, message, plan::Execution};
 
 use crate::{
     Plan, Progress, Request, VmError,
@@ -89,6 +89,11 @@ impl<'a, G: Guest> AgentRun<'a, G> {
     /// Whether the path with this index has been run at least once.
     pub(crate) fn has_run(&self, index: usize) -> bool {
         self.gathered.has_run(index)
+    }
+
+    /// Whether this execution is over, or will not come.
+    pub(crate) fn has_done(&self, execution: Execution) -> bool {
+        self.gathered.has_done(execution)
     }
 
     /// What came of all paths.

@@ -107,18 +107,25 @@ impl Gathered {
 
     /// Whether the path with this index has reported at least once.
     pub(crate) fn has_run(&self, index: usize) -> bool {
-        self.outcomes.get(index).is_some_and(|outcome| !outcome.runs.is_empty())
+        self.has_done(Execution { run: 0, path: index })
     }
 
-    /// What came of each path in the first run.
-    pub(crate) fn first_run(mut self) -> Vec<PathOutcome> {
-        self.runs = 1;
-        for outcome in &mut self.outcomes {
-            outcome.runs.truncate(1);
-            let kept = outcome.runs.first().map_or(0, Vec::len);
-            outcome.lower_bounds.retain(|&position| (position as usize) < kept);
-        }
-        self.finish()
+    /// Whether this execution is over, or will not come: a path without samples is executed once.
+    pub(crate) fn has_done(&self, Execution { run, path }: Execution) -> bool {
+        let both = self.outcomes.get(path).zip(self.windows.get(path));
+        both.is_some_and(|(outcome, windows)| {
+            let heard = outcome.runs.len();
+            heard > run as usize || (heard > 0 && outcome.is_settled(*windows))
+        })
+    }
+
+    /// What came of a path in one of its executions; None if there is no such path.
+    pub(crate) fn outcome_of(&self, Execution { run, path }: Execution) -> Option<PathOutcome> {
+        let (outcome, windows) = self.outcomes.get(path).zip(self.windows.get(path))?;
+        let runs: Vec<Vec<u64>> = outcome.runs.get(run as usize).cloned().into_iter().collect();
+        let mut one = Self::new(&[*windows], 1);
+        one.outcomes = vec![PathOutcome { runs, lower_bounds: Vec::new(), ..outcome.clone() }];
+        one.finish().pop()
     }
 
     /// Marks a path that was left out because the kernel died in it.
@@ -254,13 +261,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_run_keeps_its_own_lower_bounds() {
-        let mut gathered = Gathered::new(&[1], 2);
+    fn each_execution_has_the_samples_of_its_run_and_one_that_did_not_report_has_failed() {
+        let mut gathered = Gathered::new(&[1], 3);
         for run in 0..2 {
-            report(&mut gathered, run, ReportedStatus::Ok, &[330]);
-            gathered.lower_bound(0);
+            report(&mut gathered, run, ReportedStatus::Ok, &[330 + run]);
         }
-        assert_eq!(gathered.first_run()[0].lower_bounds, [0]);
+        let of = |run| Execution { run, path: 0 };
+        let runs = [0, 1].map(|run| gathered.outcome_of(of(run)).unwrap().runs);
+        assert_eq!(runs, [vec![vec![330]], vec![vec![331]]]);
+        assert!(gathered.has_done(of(1)) && !gathered.has_done(of(2)));
+        let missing = gathered.outcome_of(of(2)).unwrap().status;
+        assert_eq!(missing, PathStatus::Failed("heard from 0 of 1 runs".into()));
+    }
+
+    #[test]
+    fn a_path_without_samples_is_done_for_all_runs_once_it_was_tried() {
+        let mut gathered = Gathered::new(&[1], 3);
+        report(&mut gathered, 0, ReportedStatus::Unsupported, &[]);
+        assert!(gathered.has_done(Execution { run: 2, path: 0 }));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Paths, recorded: the guest is restored once more, with the recorder plugin, and does its first
-//! perturbed run as it did when it was measured, up to the last of the paths.
+//! Paths, recorded: the guest is restored once more, with the recorder plugin, and does its
+//! perturbed runs as it did when it was measured, up to the last of the wanted executions.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -9,7 +9,11 @@ use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
 use pathmeter_catalogue::{Suite, WARMUP};
-use pathmeter_wire::{Kind, message, message::SYMBOLS_ASKED, plan::Plan};
+use pathmeter_wire::{
+    Kind, message,
+    message::SYMBOLS_ASKED,
+    plan::{Execution, Plan},
+};
 
 use crate::{
     Parcel, PathOutcome, Progress, RecordingLimits, Request, VmError,
@@ -36,7 +40,8 @@ use crate::{
 pub struct Recorded<R> {
     /// What the reader of the trace made of it.
     pub trace: R,
-    /// What came of the path in the run that was recorded: its samples by the guest's own clock.
+    /// What came of the path in the run that was recorded, and of no other: its samples by the
+    /// guest's own clock.
     pub outcome: PathOutcome,
 }
 
@@ -45,27 +50,26 @@ struct Job<'a, F> {
     plan: Plan,
     limits: RecordingLimits,
     plugin: &'a File,
-    /// Indexes in [`Suite::Exact`], in the order in which the plan runs them.
-    paths: Vec<usize>,
+    /// Of paths of [`Suite::Exact`], in the order in which the plan has them.
+    executions: Vec<Execution>,
     read: &'a F,
 }
 
 impl<F> Job<'_, F> {
-    /// What the guest does while each path is recorded.
+    /// What the guest does while each execution is recorded.
     fn steps(&self) -> Vec<Step> {
-        let paths = self.paths.iter();
-        let step = |index: &usize| {
-            let name = path_name(Suite::Exact, *index).to_owned();
-            Step::Path { index: *index, name }
+        let step = |&Execution { path, .. }: &Execution| {
+            let name = path_name(Suite::Exact, path).to_owned();
+            Step::Path { index: path, name }
         };
-        paths.map(step).collect()
+        self.executions.iter().map(step).collect()
     }
 }
 
-/// Records paths of the first run of `plan`, which is one of [`Suite::Exact`], all in one guest:
-/// what came of each, in the order of `paths`, which are indexes of the suite, each once.
+/// Records executions of paths of `plan`, which is one of [`Suite::Exact`], all in one guest: what
+/// came of each, in the order of `wanted`, where each stands once.
 ///
-/// `read` is handed each path's trace as it comes, on a thread of its own; it should read to the
+/// `read` is handed each execution's trace as it comes, on a thread of its own; it should read to the
 /// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
 /// kernel is measured, and so is one of which no window ends within `limits`; then the others are
 /// recorded, and read, anew.
@@ -73,40 +77,38 @@ impl<F> Job<'_, F> {
 /// # Errors
 /// For all paths, what stands in the way of all; for one, that the kernel died in it, or that it is
 /// beyond the limits.
-pub fn record<R: Send, F: Fn(usize, File) -> R + Sync>(
+pub fn record<R: Send, F: Fn(Execution, File) -> R + Sync>(
     request: &Request<'_>,
     plan: &Plan,
-    paths: &[usize],
+    wanted: &[Execution],
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
     let plugin = Plugin::Recorder.for_qemu(request.qemu, request.interrupt)?;
-    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, (plan, paths), limits, read)
+    record_in::<QemuGuest, R, F>(request.qemu, request, &plugin, (plan, wanted), limits, read)
 }
 
-fn record_in<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+fn record_in<G: Guest, R: Send, F: Fn(Execution, File) -> R + Sync>(
     host: &G::Host,
     request: &Request<'_>,
     plugin: &File,
-    (plan, paths): (&Plan, &[usize]),
+    (plan, wanted): (&Plan, &[Execution]),
     limits: RecordingLimits,
     read: F,
 ) -> Result<Vec<Result<Recorded<R>, VmError>>, VmError> {
     let mut plan = plan.clone();
     let mut lost: HashMap<usize, VmError> = HashMap::new();
     loop {
-        let mut wanted: Vec<usize> =
-            paths.iter().copied().filter(|path| !lost.contains_key(path)).collect();
-        wanted.sort_by_key(|path| plan.before(*path));
-        wanted.dedup();
-        let job = Job { plan: plan.clone(), limits, plugin, paths: wanted, read: &read };
+        let is_wanted = |one: &Execution| wanted.contains(one) && !lost.contains_key(&one.path);
+        let executions = plan.order().filter(is_wanted).collect();
+        let job = Job { plan: plan.clone(), limits, plugin, executions, read: &read };
         match record_once::<G, R, F>(host, request, &job) {
             Ok(mut recorded) => {
-                let one = |path| match recorded.remove(path) {
-                    Some(recorded) => Ok(recorded),
-                    None => Err(lost.remove(path).unwrap_or(VmError::Interrupted)),
+                let one = |one: &Execution| match recorded.iter().position(|(it, _)| it == one) {
+                    Some(place) => Ok(recorded.swap_remove(place).1),
+                    None => Err(lost.remove(&one.path).unwrap_or(VmError::Interrupted)),
                 };
-                return Ok(paths.iter().map(one).collect());
+                return Ok(wanted.iter().map(one).collect());
             }
             Err(error) => match error.in_path() {
                 Some(index) if may_lose(&plan, index) => {
@@ -118,28 +120,29 @@ fn record_in<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
                 _ => return Err(error),
             },
         }
-        if paths.iter().all(|path| lost.contains_key(path)) {
-            return Ok(paths.iter().filter_map(|path| lost.remove(path)).map(Err).collect());
+        if wanted.iter().all(|one| lost.contains_key(&one.path)) {
+            let error = |one: &Execution| lost.remove(&one.path).unwrap_or(VmError::Interrupted);
+            return Ok(wanted.iter().map(error).map(Err).collect());
         }
     }
 }
 
-fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
+fn record_once<G: Guest, R: Send, F: Fn(Execution, File) -> R + Sync>(
     host: &G::Host,
     request: &Request<'_>,
     job: &Job<'_, F>,
-) -> Result<HashMap<usize, Recorded<R>>, VmError> {
+) -> Result<Vec<(Execution, Recorded<R>)>, VmError> {
     let parcel = request.parcel_of(&job.plan);
     let snapshot = snapshot::<G>(host, request, &parcel)?;
     let (extra, traces) = extra(request, job)?;
     std::thread::scope(|scope| {
-        let paths = job.paths.iter().zip(traces);
-        let reader = |(path, trace): (&usize, File)| {
-            let (path, read) = (*path, job.read);
-            let reader = Builder::new().spawn_scoped(scope, move || read(path, trace));
-            reader.map(|reader| (path, reader))
+        let executions = job.executions.iter().zip(traces);
+        let reader = |(execution, trace): (&Execution, File)| {
+            let (execution, read) = (*execution, job.read);
+            let reader = Builder::new().spawn_scoped(scope, move || read(execution, trace));
+            reader.map(|reader| (execution, reader))
         };
-        let readers = match paths.map(reader).collect::<std::io::Result<Vec<_>>>() {
+        let readers = match executions.map(reader).collect::<std::io::Result<Vec<_>>>() {
             Ok(readers) => readers,
             Err(source) => {
                 // Those that there are end when nobody can write to their pipes any more.
@@ -149,21 +152,20 @@ fn record_once<G: Guest, R: Send, F: Fn(usize, File) -> R + Sync>(
         };
         let gathered = run_once::<G, F>(host, request, (&snapshot, &parcel), job, extra);
         // The guest is gone, and with it the pipes' other ends: the readers come to an end.
-        let traces = readers.into_iter().map(|(path, reader)| {
-            (path, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        let traces = readers.into_iter().map(|(execution, reader)| {
+            (execution, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let traces: Vec<_> = traces.collect();
-        let outcomes = gathered?.first_run().into_iter().enumerate();
-        let mut outcomes: HashMap<usize, PathOutcome> = outcomes.collect();
-        let recorded = traces.into_iter().filter_map(|(path, trace)| {
-            let outcome = outcomes.remove(&path)?;
-            Some((path, Recorded { trace, outcome }))
+        let gathered = gathered?;
+        let recorded = traces.into_iter().filter_map(|(execution, trace)| {
+            let outcome = gathered.outcome_of(execution)?;
+            Some((execution, Recorded { trace, outcome }))
         });
         Ok(recorded.collect())
     })
 }
 
-/// What QEMU is given for the recorder, and the reading end of the pipe for each path's trace.
+/// What QEMU is given for the recorder, and the reading end of the pipe for each trace.
 fn extra<F>(request: &Request<'_>, job: &Job<'_, F>) -> Result<(Extra, Vec<File>), VmError> {
     let plugin = job
         .plugin
@@ -171,7 +173,7 @@ fn extra<F>(request: &Request<'_>, job: &Job<'_, F>) -> Result<(Extra, Vec<File>
         .map_err(|source| VmError::Host { what: "handing the recorder to QEMU", source })?;
     let mut files = vec![(fd::PLUGIN, OwnedFd::from(plugin))];
     let mut traces = Vec::new();
-    for number in (fd::TRACE..).take(job.paths.len()) {
+    for number in (fd::TRACE..).take(job.executions.len()) {
         let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
         let (trace, writer) = pipe.map_err(|error| VmError::Host {
             what: "making a pipe for the trace",
@@ -199,7 +201,7 @@ fn refused(error: VmError) -> VmError {
     }
 }
 
-/// Runs a guest until all wanted paths have been run once; what came of them.
+/// Runs a guest until all wanted executions are done; what came of all.
 fn run_once<G: Guest, F>(
     host: &G::Host,
     request: &Request<'_>,
@@ -210,7 +212,7 @@ fn run_once<G: Guest, F>(
     let (guest, _) = go_on::<G>(host, request, from, extra).map_err(refused)?;
     let mut run = AgentRun::of(request, guest, &job.plan);
     while !matches!(run.hear()?, AgentEvent::Done)
-        && !job.paths.iter().all(|path| run.has_run(*path))
+        && !job.executions.iter().all(|one| run.has_done(*one))
     {}
     Ok(run.into_gathered())
 }
@@ -221,12 +223,12 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     let (points, alarm) = (fd::POINTS, fd::ALARM);
     let mut plugin =
         format!("{file},points={points},skip={skip},bytes={bytes},most={most},alarm={alarm}");
-    for (path, number) in job.paths.iter().zip(fd::TRACE..) {
-        let samples = Suite::Exact.paths().get(*path).map_or(0, |path| path.kind.samples());
+    for (&Execution { run, path }, number) in job.executions.iter().zip(fd::TRACE..) {
+        let samples = Suite::Exact.paths().get(path).map_or(0, |path| path.kind.samples());
         // Windows of the warm-up that are not passed over are recorded, too.
         let take = u64::from(samples) + u64::from(WARMUP).saturating_sub(skip);
         // Writing to a String can't fail.
-        let _ = write!(plugin, ",path={path},fd={number},take={take},warm={warm}");
+        let _ = write!(plugin, ",path={path},pass={run},fd={number},take={take},warm={warm}");
     }
     vec!["-plugin".to_owned(), plugin]
 }
@@ -341,14 +343,16 @@ mod tests {
     fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
         let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
         let plugin = memory_file("plugin", &[]).unwrap();
-        let read = |_: usize, mut trace: File| {
+        let wanted: Vec<Execution> =
+            paths.iter().map(|path| Execution { run: 0, path: *path }).collect();
+        let read = |_: Execution, mut trace: File| {
             let mut text = String::new();
             trace.read_to_string(&mut text).unwrap();
             text
         };
         with_request(host, None, |request| {
             let plan = Plan::new(Suite::Exact, request.runs);
-            record_in::<FakeGuest, _, _>(host, request, &plugin, (&plan, paths), limits, read)
+            record_in::<FakeGuest, _, _>(host, request, &plugin, (&plan, &wanted), limits, read)
         })
     }
 

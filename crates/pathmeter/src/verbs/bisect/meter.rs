@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use pathmeter_model::{Causes, Measurement};
+use pathmeter_model::{Causes, Measurement, PairsCompared};
 use pathmeter_trace::Explain;
 
 use crate::cli::{BisectArgs, Words};
@@ -106,11 +106,11 @@ impl<'a> Meter<'a> {
         program.measure(session, image, &asked, progress)
     }
 
-    /// In which functions the two differ on the path, and the causes; none if one is no kernel, or
+    /// In which functions the two differ on the path, in the pair that its row shows, and the causes; none if one is no kernel, or
     /// the path has no windows to record.
     pub(super) fn explained(
         &self,
-        path: &str,
+        (path, pairs): (&str, Option<PairsCompared>),
         sides: [&Measured; 2],
     ) -> Result<Option<(Explain, Option<Causes>)>, Failure> {
         for side in sides {
@@ -120,6 +120,7 @@ impl<'a> Meter<'a> {
         }
         let windows = &self.args.probes.windows.window;
         let Ok(path) = RecordablePath::or_window(path, windows) else { return Ok(None) };
+        let path = path.showing(pairs);
         let [base, new] = sides.map(|side| Image::open(&side.file));
         let [base, new] = [base?, new?].map(|image| setup::under(&self.args.guest, image));
         let (base, new) = (base?, new?);
