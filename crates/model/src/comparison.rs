@@ -197,6 +197,11 @@ impl PairsCompared {
         self.least != self.most
     }
 
+    /// Whether at least half of the pairs have the row's difference.
+    pub fn are_most(self) -> bool {
+        2 * self.agreeing >= self.of
+    }
+
     /// Whether each pair has the row's difference.
     pub fn is_unanimous(self) -> bool {
         self.agreeing == self.of

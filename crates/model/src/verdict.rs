@@ -20,8 +20,8 @@ pub enum Verdict {
     Higher,
     /// New shows a value that base never did, often enough to count.
     ModeAppeared,
-    /// Of a wait: new has values far beyond all of base's, in several runs, however rare. `base`
-    /// and `new` are the highest of each.
+    /// Of a wait: new has values far beyond all of base's, in several runs, however rare. `new` is
+    /// the highest of them, `base` what the same window of the same run costs on base.
     LongerTail,
     /// The same of base, and nothing else costs more in new.
     ShorterTail,

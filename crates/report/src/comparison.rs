@@ -200,12 +200,14 @@ fn remark(path: &PathComparison) -> String {
     path.shown_events().map(text).chain(evidence(path)).collect::<Vec<_>>().join(", ")
 }
 
-/// How many pairs have the difference of a row that changed, unless all have it; or that the sets
-/// of values decided: `in 42 of 66 pairs`. A row of a program says how far its runs differ.
+/// How many pairs have the difference of a row that changed, unless all have it: `in 42 of 66
+/// pairs`; if most have another one, how far the runs differ. Or that the sets of values decided.
+/// A row of a program says how far its runs differ where they have no one change.
 fn evidence(path: &PathComparison) -> Option<String> {
     let changed = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared].contains(&path.verdict);
     match path.pairs {
         Some(_) if path.work.is_some() => varying(path.pairs, path.verdict),
+        Some(pairs) if changed && !pairs.are_most() => Some(range(pairs)),
         Some(pairs) if changed && !pairs.is_unanimous() => {
             Some(format!("in {} of {} pairs", pairs.agreeing, pairs.of))
         }
@@ -217,8 +219,12 @@ fn evidence(path: &PathComparison) -> Option<String> {
 /// How far pairs of runs differ where that is no one change: `pairs -36,775…+200`.
 pub(crate) fn varying(pairs: Option<PairsCompared>, verdict: Verdict) -> Option<String> {
     let is_one_change = matches!(verdict, Verdict::Higher | Verdict::Lower);
-    let range = pairs.filter(|range| range.varies() && !is_one_change)?;
-    Some(format!("pairs {}…{}", signed(range.least), signed(range.most)))
+    pairs.filter(|pairs| pairs.varies() && !is_one_change).map(range)
+}
+
+/// How far the runs differ: `pairs -36,775…+200`.
+fn range(pairs: PairsCompared) -> String {
+    format!("pairs {}…{}", signed(pairs.least), signed(pairs.most))
 }
 
 /// Whether rows count different things, so that each must say what.
@@ -237,10 +243,9 @@ pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style
     let floor = floor.then(|| {
         format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
     });
-    let varies = |path: &&PathComparison| {
+    let varies = paths.iter().any(|path| {
         path.work.is_some() && varying(path.pairs, path.verdict).is_some()
-    };
-    let varies = paths.iter().any(|path| varies(&path));
+    });
     let varies = varies.then(|| VARYING.to_owned());
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
     lines.map(|line| style.quiet(&line)).collect()
