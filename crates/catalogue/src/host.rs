@@ -53,7 +53,7 @@ pub static HOST: &[HostPath] = &[
     row("insn.lfence", "lfence"),
     row("insn.mfence", "mfence"),
     short("insn.sfence", "sfence"),
-    short("insn.inc", "increment of a word in memory that needs the one before"),
+    short("insn.inc", "increment of a word in the cache"),
     row("insn.lock-inc", "the same, locked"),
     row("insn.xsave-xrstor", "xsave of x87, SSE and AVX state, then xrstor"),
     short("insn.rdgsbase", "rdgsbase"),
