@@ -89,7 +89,7 @@ fn a_cycle_is_one_that_a_core_can_have_or_there_is_none() {
             let gigahertz = times.method.ticks_per_second as f64 / ticks / 1e9;
             assert!((0.4..=7.0).contains(&gigahertz), "{gigahertz} GHz");
             let both = [multiply / ticks / 3.0, rotate / ticks];
-            assert!(both.iter().all(|share| (share - 1.0).abs() < 0.05), "{both:?}");
+            assert!(both.iter().all(|share| (share - 1.0).abs() < 0.06), "{both:?}");
         }
         Err(why) => assert!(!why.to_string().is_empty()),
     }
