@@ -16,11 +16,11 @@ all() {
 	"$method" in 0 56 30 60
 	printf -- '-- nothing changed, between processes\n'
 	"$method" between 0 56 30 60
-	printf -- '-- 3 additions more, within processes\n'
+	printf -- '-- 3 rotations more, within processes\n'
 	"$method" in 3 100 30 0 syscall.getppid file.stat switch.pipe
-	printf -- '-- 6 additions more, between processes\n'
+	printf -- '-- 6 rotations more, between processes\n'
 	"$method" between 6 20 90 0 syscall.getppid file.stat
-	printf -- '-- 900 additions more, of a fork, within processes\n'
+	printf -- '-- 900 rotations more, of a fork, within processes\n'
 	"$method" in 900 20 30 0 process.fork-exit
 }
 

@@ -17,7 +17,7 @@ mod host;
 mod left_out;
 mod suite;
 
-pub use host::{CHAIN, CHAIN_LENGTH, EMPTY, HOST, HostPath, UNROLLED};
+pub use host::{CHAIN_LENGTH, EMPTY, HOST, HostPath, MULTIPLY, ROTATE, UNROLLED};
 pub use left_out::left_out;
 pub use pathmeter_probes::{
     CALLS_PER_BATCH, Kind, Origin, Path, Round, WAITS, WARMUP, Wait, WaitPoint,

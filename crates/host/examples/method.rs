@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each session compares a path with itself, `in` one process or `between` processes, where new's
-//! calls are followed by DELAY dependent additions more than base's. After REPLICATES the paths of
+//! calls are followed by DELAY dependent rotations more than base's. After REPLICATES the paths of
 //! wide intervals go on until LIMIT seconds are up, if LIMIT is not 0. With DELAY 0 every `slower`
 //! and `faster` is an error. Printed are, for each path, how often each verdict was given, the
 //! estimates of the difference in percent, and how many of the sessions' 95 % intervals contain the
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use pathmeter_host::{Condition, Wanted, allowed_cpus, measure};
 use pathmeter_model::{TimeComparison, TimeRow, Times};
 
-/// Additions after each call of every side, so that a few more make no loop of another kind.
+/// Rotations after each call of every side, so that a few more make no loop of another kind.
 const BEFORE: u32 = 100;
 /// Paths of every length, with one task and with two.
 const USUAL: &[&str] = &[

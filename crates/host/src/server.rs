@@ -42,7 +42,7 @@ pub(crate) struct Request {
     pub(crate) sides: usize,
     /// What the order of the sides is drawn from.
     pub(crate) seed: u64,
-    /// Dependent additions after each call of a side.
+    /// Dependent rotations after each call of a side.
     pub(crate) delays: [u32; SIDES],
     /// Whether the kernel shall count how often BPF programs are executed.
     pub(crate) counted: bool,

@@ -56,7 +56,7 @@ const STILL: Duration = Duration::from_secs(2);
 
 /// What is wanted of a session.
 pub struct Wanted<'a> {
-    /// The paths' names, in any order; `clock.empty` and `clock.chain` are measured as well.
+    /// The paths' names, in any order; those of the group `clock` are measured as well.
     pub paths: &'a [&'a str],
     /// One, or base's and new's.
     pub conditions: &'a [Condition],
@@ -73,7 +73,7 @@ pub struct Wanted<'a> {
     pub batches: u32,
     /// What all orders are drawn from.
     pub seed: u64,
-    /// Dependent additions after each call of a side: a change of known size, to test the method.
+    /// Dependent rotations after each call of a side: a change of known size, to test the method.
     pub delays: [u32; SIDES],
     /// After so long no further replicate is begun.
     pub limit: Duration,

@@ -74,7 +74,27 @@ fn batches_are_long_beside_a_step_of_the_clock() {
 #[test]
 fn only_what_is_wanted_is_executed_and_the_clock_always() {
     let names: Vec<String> = times(&["getcpu.vdso"]).paths.into_iter().map(|it| it.path).collect();
-    assert_eq!(names, ["getcpu.vdso", "clock.empty", "clock.chain"]);
+    assert_eq!(names, ["getcpu.vdso", "clock.empty", "clock.multiply", "clock.rotate"]);
+}
+
+/// Whether a cycle is told depends on the machine; if it is, a core can have it, by each chain.
+#[test]
+fn a_cycle_is_one_that_a_core_can_have_or_there_is_none() {
+    let times = times(&["clock.multiply", "clock.rotate"]);
+    let level = |name| times.level(times.path(name).unwrap(), 0).unwrap().ticks;
+    let (multiply, rotate) = (level("clock.multiply"), level("clock.rotate"));
+    match times.ticks_per_cycle() {
+        Ok(ticks) => {
+            #[allow(clippy::cast_precision_loss, reason = "a rate in Hertz is far below 2^53")]
+            let gigahertz = times.method.ticks_per_second as f64 / ticks / 1e9;
+            assert!((0.4..=7.0).contains(&gigahertz), "{gigahertz} GHz");
+            let both = [multiply / ticks / 3.0, rotate / ticks];
+            assert!(both.iter().all(|share| (share - 1.0).abs() < 0.06), "{both:?}");
+        }
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
+    // However busy the machine is, a multiplication takes longer than a rotation.
+    assert!(multiply > 1.5 * rotate, "{multiply}, {rotate}");
 }
 
 /// Twice as long is found on any machine, in whatever load: it is far beyond what chance makes.

@@ -4,6 +4,8 @@
 //! own time `clock.empty` tells. A processor without an instruction kills its probe (SIGILL), which
 //! is told as such.
 
+#[path = "arch/x86_64/chain.rs"]
+mod chain;
 mod cross;
 pub(crate) mod exec;
 #[path = "arch/x86_64/insn.rs"]
@@ -11,14 +13,14 @@ mod insn;
 mod ring;
 mod tlb;
 
-use pathmeter_catalogue::{CHAIN, CHAIN_LENGTH, EMPTY};
-use pathmeter_probes::{Outcome, Probe, ProbeReport, batch, clock};
+use pathmeter_catalogue::EMPTY;
+use pathmeter_probes::{Outcome, Probe, ProbeReport, clock};
 
-const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty), (CHAIN, chain)];
+const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty)];
 
 /// The tables of all groups.
 const GROUPS: &[&[(&str, Probe)]] =
-    &[CLOCK, insn::PROBES, exec::PROBES, ring::PROBES, cross::PROBES, tlb::PROBES];
+    &[CLOCK, chain::PROBES, insn::PROBES, exec::PROBES, ring::PROBES, cross::PROBES, tlb::PROBES];
 
 /// The probe of the path of this name; none if there is none.
 pub(crate) fn probe(name: &str) -> Option<Probe> {
@@ -28,12 +30,6 @@ pub(crate) fn probe(name: &str) -> Option<Probe> {
 
 fn empty(report: &mut ProbeReport) -> Outcome {
     report.execute(|| Ok(clock::window(|| ()).0))
-}
-
-const _: () = assert!(CHAIN_LENGTH <= batch::MOST_ADDITIONS);
-
-fn chain(report: &mut ProbeReport) -> Outcome {
-    report.execute(|| Ok(clock::window(|| batch::additions(CHAIN_LENGTH)).0))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! the path's index in the catalogue, calls in each window, windows, the number of sides (see
-//! `pathmeter_probes::batch`), what the order of the sides is drawn from, the additions after each
+//! `pathmeter_probes::batch`), what the order of the sides is drawn from, the rotations after each
 //! call of a side, the number by which a filter of system calls is open, or 0, the I/O port below
 //! which all are permitted, or 0, a tracepoint's number in tracefs, or 0, whether the kernel shall
 //! count how often BPF programs are executed, 0 or 1, and bytes of the environment. A process has a

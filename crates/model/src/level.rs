@@ -14,8 +14,6 @@ use crate::{PathTimes, Times};
 
 /// The path that measures the loop and the clock around all others.
 const EMPTY: &str = "clock.empty";
-/// The path whose time is a cycle of the core.
-const CHAIN: &str = "clock.chain";
 
 /// What one execution takes, in ticks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -92,19 +90,6 @@ impl Times {
         });
         stamps + of_loop.unwrap_or(0.0) * float(path.calls)
     }
-
-    /// Ticks of a cycle of the core, if the core's frequency held still over the session: within
-    /// 1 % in the middle half of the replicates. None if it did not, or was not measured.
-    pub fn ticks_per_cycle(&self) -> Option<f64> {
-        let chain = self.path(CHAIN)?;
-        let mut levels = self.statistics(chain, 0);
-        levels.sort_unstable_by(f64::total_cmp);
-        let quarter = levels.len() / 4;
-        let (low, high) = (*levels.get(quarter)?, *levels.get(levels.len() - 1 - quarter)?);
-        let steady = high - low <= 0.01 * low;
-        let level = self.level(chain, 0)?;
-        (steady && level.ticks > 0.0).then_some(level.ticks)
-    }
 }
 
 #[cfg(test)]
@@ -127,14 +112,6 @@ mod tests {
         let level = times.level(&times.paths[0], 0).unwrap();
         assert!((level.ticks - 1100.0).abs() < 1e-9, "{level:?}");
         assert_eq!((level.stalls, level.batches), (1, 12));
-    }
-
-    #[test]
-    fn a_cycle_is_known_only_if_the_frequency_held_still() {
-        let steady = example::times(&[(CHAIN, 1, &[50 + 700; 8])]);
-        assert!(steady.ticks_per_cycle().is_some());
-        let moving = [750, 750, 750, 820, 820, 820, 820, 820];
-        assert_eq!(example::times(&[(CHAIN, 1, &moving)]).ticks_per_cycle(), None);
     }
 
     #[test]

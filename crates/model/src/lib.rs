@@ -18,6 +18,7 @@ mod budget;
 mod compare;
 mod comparison;
 mod configuration;
+mod cycle;
 mod difference;
 mod events;
 #[cfg(any(test, feature = "example"))]
@@ -75,6 +76,7 @@ pub use comparison::{
     Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
+pub use cycle::NoCycle;
 pub use difference::percent_of;
 pub use events::{EventComparison, Moved, PathEvents};
 pub use execution::{Ended, Execution, Output, RunClock, Written};

@@ -7,9 +7,7 @@ mod x86_64;
 pub use x86_64::{
     call::call,
     nr,
-    stamp::{
-        COUNTER, COUNTER_ADDS, MOST_ADDITIONS, STRAIGHT, additions, marker_code, stamp, straight,
-    },
+    stamp::{COUNTER, COUNTER_ADDS, STRAIGHT, marker_code, stamp, straight},
 };
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{

@@ -12,7 +12,6 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-pub use crate::arch::{MOST_ADDITIONS, additions};
 use crate::arch::{delay, stamp};
 
 /// Most windows that are planned: as many as a report has samples.
@@ -23,9 +22,9 @@ pub const SIDES: usize = 3;
 static CALLS: AtomicU64 = AtomicU64::new(1);
 /// The side of each window.
 static PLAN: [AtomicU8; MOST_WINDOWS] = [const { AtomicU8::new(0) }; MOST_WINDOWS];
-/// Additions after each call, of each side.
+/// Rotations after each call, of each side.
 static DELAYS: [AtomicU32; SIDES] = [const { AtomicU32::new(0) }; SIDES];
-/// Additions after each call of the present window.
+/// Rotations after each call of the present window.
 static DELAY: AtomicU32 = AtomicU32::new(0);
 
 /// Executions of the path in a window: an odd number.
@@ -33,7 +32,7 @@ pub fn calls() -> u64 {
     CALLS.load(Relaxed)
 }
 
-/// Sets how many calls a window has, and how many dependent additions follow each call of a side.
+/// Sets how many calls a window has, and how many dependent rotations follow each call of a side.
 pub fn set(calls: u64, delays: [u32; SIDES]) {
     CALLS.store(calls | 1, Relaxed);
     for (place, delay) in DELAYS.iter().zip(delays) {
@@ -73,19 +72,19 @@ pub fn side(window: usize) -> u8 {
 
 /// The window with this number comes next.
 pub fn begin(window: usize) {
-    let additions = DELAYS.get(usize::from(side(window))).map_or(0, |delay| delay.load(Relaxed));
-    DELAY.store(additions, Relaxed);
+    let rotations = DELAYS.get(usize::from(side(window))).map_or(0, |delay| delay.load(Relaxed));
+    DELAY.store(rotations, Relaxed);
 }
 
 /// Runs `code` as often as a batch has calls; returns the ticks of all, and the last result.
 #[inline(always)]
 pub fn window<R>(mut code: impl FnMut() -> R) -> (u64, R) {
-    let (mut left, additions) = (calls(), DELAY.load(Relaxed));
+    let (mut left, rotations) = (calls(), DELAY.load(Relaxed));
     let begin = stamp();
     let result = loop {
         let result = code();
-        if additions > 0 {
-            delay(additions);
+        if rotations > 0 {
+            delay(rotations);
         }
         left -= 1;
         if left == 0 {

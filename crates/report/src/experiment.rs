@@ -52,9 +52,9 @@ pub fn host_experiment_page(experiment: &Experiment, times: &Times, style: Style
 /// The times that were taken of these rows.
 fn on_host(host: &HostTable, times: &Times, style: Style) -> String {
     let cycle = times.ticks_per_cycle();
-    // Without a steady frequency there are no cycles.
+    // Where it is not known what a cycle is, the footer says why.
     let (unit, scale): (&str, Box<dyn Fn(f64) -> f64>) = match (host.unit, cycle) {
-        (HostUnit::Cycles, Some(cycle)) => ("cycles", Box::new(move |ticks| ticks / cycle)),
+        (HostUnit::Cycles, Ok(cycle)) => ("cycles", Box::new(move |ticks| ticks / cycle)),
         (HostUnit::Us, _) => ("µs", Box::new(|ticks| times.nanoseconds(ticks) / 1000.0)),
         _ => ("ns", Box::new(|ticks| times.nanoseconds(ticks))),
     };

@@ -2,7 +2,7 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::{
-    Host, Level, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
+    Host, Level, NoCycle, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
 };
 
 use crate::number::{grouped, percent, plural};
@@ -36,7 +36,7 @@ pub fn times_table(
     let paths: Vec<&PathTimes> = times.paths.iter().filter(|path| shown(&path.path)).collect();
     let folded = |path: &PathTimes| rows == Rows::Folded && path.status == Status::Unsupported;
     for path in paths.iter().filter(|path| !folded(path)) {
-        table.row(row(times, path, cycle));
+        table.row(row(times, path, cycle.ok()));
     }
     let left_out = paths.iter().filter(|path| folded(path)).count();
     table.render(style) + &unsupported(left_out, style) + &footer(times, cycle, style)
@@ -92,27 +92,28 @@ fn unsupported(count: usize, style: Style) -> String {
 }
 
 /// The notes, then the machine and how it was measured.
-pub(crate) fn footer(times: &Times, cycle: Option<f64>, style: Style) -> String {
+pub(crate) fn footer(times: &Times, cycle: Result<f64, NoCycle>, style: Style) -> String {
     noted(&times.notes, &facts_of_session(times, cycle), style)
 }
 
 /// The machine, and how it was measured.
-pub(crate) fn facts_of_session(times: &Times, cycle: Option<f64>) -> [String; 3] {
+pub(crate) fn facts_of_session(times: &Times, cycle: Result<f64, NoCycle>) -> [String; 4] {
     let method = &times.method;
     let tick = 1e9 / float(method.ticks_per_second);
     let core = match cycle {
-        Some(cycle) => format!("a cycle of the core {cycle:.3} ticks"),
-        None => "the core's frequency did not hold still, so there are no cycles".to_owned(),
+        Ok(cycle) => format!("a cycle of the core is {cycle:.3} ticks"),
+        Err(why) => format!("there are no cycles: {why}"),
     };
     [
         machine(&times.host),
         format!(
             "{} of {} a path; the 25th percentile of each, the median of all, ± its 95 % \
-             interval; a tick {tick:.3} ns, read in steps of {}, {core}",
+             interval; a tick {tick:.3} ns, read in steps of {}",
             processes(times),
             plural(2 * method.batches as usize, "batch").replace("batchs", "batches"),
             method.step,
         ),
+        core,
         "A/A′: by how much the same path differed from itself in the same processes. A time is \
          this machine's, now"
             .to_owned(),
@@ -292,6 +293,25 @@ mod tests {
         times.paths[1].status = Status::Unsupported;
         let all = times_table(&times, |_| true, Rows::All, Style::default());
         assert!(all.contains("a.c") && all.contains("unsupported"), "{all}");
+    }
+
+    #[test]
+    fn cycles_are_shown_if_two_chains_tell_them_and_else_the_reason_is() {
+        let table = |multiply, rotate| {
+            let chains = [
+                ("clock.multiply", 100, &[multiply; 20][..]),
+                ("clock.rotate", 100, &[rotate; 20]),
+            ];
+            let times = example::times(&[&[("a.b", 10, &[30_050; 20][..])], &chains[..]].concat());
+            times_table(&times, |path| path == "a.b", Rows::Folded, Style::default())
+        };
+        let agreed = table(50 + 150, 50 + 50);
+        assert!(agreed.contains("a.b   3,000  0.0 %  3,000   6,000"), "{agreed}");
+        assert!(agreed.contains("\na cycle of the core is 0.500 ticks\n"), "{agreed}");
+        let shortened = table(50 + 150, 50 + 12);
+        assert!(shortened.contains("a.b   3,000  0.0 %  3,000  +0.00 %"), "{shortened}");
+        let reason = "\nthere are no cycles: a cycle is 0.500 ticks by clock.multiply and 0.120";
+        assert!(shortened.contains(reason), "{shortened}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ struct Cli {
     #[arg(value_parser = value_parser!(u32).range(1..=100))]
     runs: u32,
     /// Read the time-stamp counter in place of the counter: to test the program where there is no
-    /// counter. The numbers are cycles
+    /// counter. The numbers are ticks
     #[arg(long)]
     fake: bool,
 }

@@ -35,7 +35,7 @@ fn head(witness: &Witness) -> String {
     let Witness { machine, exact, .. } = witness;
     let mut text = String::new();
     if witness.counter == Counter::Clock {
-        text += "A TEST OF THE PROGRAM: it read the time-stamp counter, so these are cycles.\n\n";
+        text += "A TEST OF THE PROGRAM: it read the time-stamp counter, so these are ticks.\n\n";
     }
     let hypervisor = if machine.hypervisor.is_some() { ", virtual" } else { "" };
     // A profile's name; what follows is QEMU's text for it, which the document has.

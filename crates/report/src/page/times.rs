@@ -64,7 +64,7 @@ pub(super) fn section(times: &Times, shown: &[String], data: &mut Data) -> Html 
     let cycle = times.ticks_per_cycle();
     let mut html = notes(&times.notes);
     let measured = of(times, shown).filter(|path| path.status == Status::Ok);
-    let rows = measured.map(|path| row(times, path, cycle)).collect();
+    let rows = measured.map(|path| row(times, path, cycle.ok())).collect();
     let caption = "All paths, in nanoseconds";
     html.add(&Sheet { caption, sorts: true, headings: HEADINGS.to_vec(), rows }.html(data));
     let others = of(times, shown).filter(|path| path.status != Status::Ok);

@@ -1,7 +1,11 @@
 //! `insn.*`: single instructions of x86-64 (Intel SDM volume 2 has each).
 //!
-//! Each call is the instruction with the few that it needs beside it. Proof: the instruction's
-//! effect, after each batch.
+//! Each call is the instruction with the few that it needs beside it. No renamer removes what is
+//! measured; what it may remove stands beside it: how the stack pointer moves, and the `xor` that
+//! clears the upper half of a dividend. Some cores hand on a word that was just stored without the
+//! cache (AMD's family 25 if the stack pointer addresses it): the word of `pushf`'s `pop` and, on
+//! some, that of `inc`, which is a chain through memory. `docs/reference/paths.md` says so. Proof:
+//! the instruction's effect, after each batch.
 
 use core::arch::asm;
 

@@ -5,14 +5,15 @@ use std::time::Duration;
 use pathmeter_host::{Condition, Surroundings, Wanted, allowed_cpus, measure};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
-use pathmeter_model::{Status, Times};
+use pathmeter_model::{NoCycle, Status, Times};
 
 use super::check::Check;
 
 /// What is tried: the clock, and paths whose times tell what the machine is.
-const TRIED: [&str; 6] = [
+const TRIED: [&str; 7] = [
     "clock.empty",
-    "clock.chain",
+    "clock.multiply",
+    "clock.rotate",
     "syscall.getppid",
     "syscall.getppid-int80",
     "insn.cpuid",
@@ -113,14 +114,19 @@ fn frequency(times: &Times) -> Check {
         name => format!("governor {name}"),
     };
     match times.ticks_per_cycle() {
-        Some(ticks) => {
+        Ok(ticks) => {
             Check::ok("frequency", format!("steady: {ticks:.3} ticks a cycle; {governor}"))
         }
-        None => Check::warn(
+        Err(why @ NoCycle::Unsteady) => Check::warn(
             "frequency",
-            format!("it did not hold still; {governor}"),
+            format!("{why}; {governor}"),
             "times in cycles are left out. Where you may: cpupower frequency-set -g performance, \
              and turbo off",
+        ),
+        Err(why) => Check::warn(
+            "frequency",
+            format!("{why}; {governor}"),
+            "times in cycles are left out: nanoseconds do not depend on them",
         ),
     }
 }

@@ -127,37 +127,39 @@ pub(crate) fn nops(instructions: u64) {
     }
 }
 
-/// Most additions of [`additions`].
-pub const MOST_ADDITIONS: u32 = 1024;
+/// Most rotations of [`rotations`].
+const MOST_ROTATIONS: u32 = 1024;
 
-/// So many additions, each of which needs the one before: a cycle of the core each. They stand in a
-/// row, which is entered so far before its end: a loop would be predicted, or not, by its length.
-/// More than [`MOST_ADDITIONS`] count as so many.
+/// So many rotations, each of which needs the one before: a cycle of the core each, on every core.
+/// Additions of small numbers would not do: renamers of some cores execute several each cycle
+/// (`../live/src/arch/x86_64/chain.rs`). They stand in a row, which is entered so far before its
+/// end: a loop would be predicted, or not, by its length. More than [`MOST_ROTATIONS`] count as so
+/// many.
 #[inline(always)]
-pub fn additions(count: u32) {
-    /// `add rax, 1`, in this encoding.
+fn rotations(count: u32) {
+    /// `ror rax, 7`, in this encoding.
     const BYTES: u64 = 4;
-    let before_end = u64::from(count.min(MOST_ADDITIONS)) * BYTES;
-    // SAFETY: jumps into the row of additions, to one of them or to its end, by a multiple of their
+    let before_end = u64::from(count.min(MOST_ROTATIONS)) * BYTES;
+    // SAFETY: jumps into the row of rotations, to one of them or to its end, by a multiple of their
     // length.
     unsafe {
         asm!("lea {target}, [rip + 3f]", "sub {target}, {before_end}", "jmp {target}",
-            ".rept {most}", ".byte 0x48, 0x83, 0xc0, 0x01", ".endr", "3:",
-            target = out(reg) _, before_end = in(reg) before_end, most = const MOST_ADDITIONS,
+            ".rept {most}", ".byte 0x48, 0xc1, 0xc8, 0x07", ".endr", "3:",
+            target = out(reg) _, before_end = in(reg) before_end, most = const MOST_ROTATIONS,
             out("rax") _, options(nostack, nomem));
     }
 }
 
-/// So many additions, however many, after all that came before has ended and before anything that
+/// So many rotations, however many, after all that came before has ended and before anything that
 /// follows begins: so long a delay, whatever stands around it.
 #[inline(always)]
 pub(crate) fn delay(count: u32) {
     // SAFETY: a fence; the same below.
     unsafe { asm!("lfence", options(nostack)) };
-    for _ in 0..count / MOST_ADDITIONS {
-        additions(MOST_ADDITIONS);
+    for _ in 0..count / MOST_ROTATIONS {
+        rotations(MOST_ROTATIONS);
     }
-    additions(count % MOST_ADDITIONS);
+    rotations(count % MOST_ROTATIONS);
     // SAFETY: as above.
     unsafe { asm!("lfence", options(nostack)) };
 }
