@@ -11,8 +11,8 @@ use std::thread;
 
 use pathmeter_model::{
     Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptKind, KeptResult,
-    MeasuredAlike, PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict, Verdict,
-    compare_path, configuration_differences, parse_path,
+    MeasuredAlike, PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict,
+    Verdict, compare_path, configuration_differences, parse_path,
 };
 
 use crate::blame_times::{Sessions, notes};

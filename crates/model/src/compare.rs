@@ -78,10 +78,7 @@ pub struct MeasuredAlike {
 impl MeasuredAlike {
     /// What two configurations have in common.
     pub fn of(base: &Configuration, new: &Configuration) -> Self {
-        Self {
-            one_qemu: base.qemu == new.qemu,
-            one_agent: base.agent_sha256 == new.agent_sha256,
-        }
+        Self { one_qemu: base.qemu == new.qemu, one_agent: base.agent_sha256 == new.agent_sha256 }
     }
 }
 

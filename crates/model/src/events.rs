@@ -286,9 +286,9 @@ fn in_pairs_near(
         runs.get(run)?.get(execution?).copied()
     };
     let difference = |base: u64, new: u64| i128::from(new) - i128::from(base);
-    let there = at(base).zip(at(new)).filter(|(base, new)| {
-        difference(*base, *new) == difference(judgement.base, judgement.new)
-    });
+    let there = at(base)
+        .zip(at(new))
+        .filter(|(base, new)| difference(*base, *new) == difference(judgement.base, judgement.new));
     let (base, new) = there.unwrap_or((judgement.base, judgement.new));
     EventComparison::of(event, Judgement { base, new, ..judgement })
 }

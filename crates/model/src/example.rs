@@ -10,9 +10,9 @@ use pathmeter_trace::{
 };
 
 use crate::{
-    Baseline, Check, Configuration, Host, Measurement, PathComparison, PathEvents, PathResult,
-    PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo,
-    MeasuredAlike, Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
+    Baseline, Check, Configuration, Host, MeasuredAlike, Measurement, PathComparison, PathEvents,
+    PathResult, PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet,
+    SideInfo, Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
 };
 
 /// How a kernel of this release was measured in so many perturbed runs.

@@ -257,16 +257,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mode_points_to_the_side_on_which_it_appeared() {
+    fn a_part_of_the_windows_that_changed_points_to_where_it_went() {
         let result = |values: &[u64]| {
             let path = crate::example::path("a.b", values);
             let configuration = crate::example::configuration("6.1", 1);
             crate::example::measurement("vmlinuz", configuration, vec![path])
         };
-        for (other, direction) in [(9000, Direction::More), (300, Direction::Less)] {
+        let part = [
+            (9000, Verdict::ModeAppeared, Direction::More),
+            (300, Verdict::Lower, Direction::Less),
+        ];
+        for (other, verdict, direction) in part {
             let sides = [result(&[3000; 6]), result(&[3000, 3000, 3000, other, other, other])];
             let compared = crate::compare(&sides[0], &sides[1], crate::Threshold::default());
-            assert_eq!(compared.paths[0].verdict, Verdict::ModeAppeared, "{compared:?}");
+            assert_eq!(compared.paths[0].verdict, verdict, "{compared:?}");
             assert_eq!(Direction::of(&compared.paths[0]), Some(direction));
         }
     }

@@ -145,6 +145,11 @@ impl PathResult {
         self.samples_per_run.iter().map(run).collect()
     }
 
+    /// Whether it is a region of a program of the user's.
+    pub(crate) fn is_region(&self) -> bool {
+        self.path.starts_with(REGION_PREFIX)
+    }
+
     /// The samples as a histogram.
     pub fn histogram(&self) -> Histogram {
         self.samples.iter().copied().collect()

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BudgetRow, Causes, Comparison, Configuration, EventComparison, GateReason, Measurement,
-    PairsCompared,
-    PathComparison, RowKind, SideInfo, Threshold, Verdict, compare,
+    PairsCompared, PathComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
 
 /// Differences that another layout of the kernel's data can make are smaller, in percent of a path.

@@ -15,6 +15,8 @@ pub(crate) struct TailVerdict {
     pub(crate) new: u64,
     /// That window; None if only one side has it.
     pub(crate) place: Option<PairShown>,
+    /// The highest value of base and of new.
+    pub(crate) highest: [u64; 2],
     /// What `base` and `new` count: steps of the clock, if the CPU idles while it waits.
     pub(crate) unit: Unit,
     /// How often the side with the tail shows it.
@@ -38,13 +40,15 @@ impl TailVerdict {
             let how_often = how_often(tail, new, "base");
             let (new, other, place) = beside_highest(tail, &new_runs, &base_runs);
             let (base, verdict) = (other.unwrap_or(tail.beyond), Verdict::LongerTail);
-            return Some(Self { verdict, base, new, place, unit, how_often });
+            let highest = [tail.beyond, new];
+            return Some(Self { verdict, base, new, place, highest, unit, how_often });
         }
         let tail = stats::tail(&new_runs, &base_runs).filter(|it| !told(it, shown[0]))?;
         let how_often = how_often(tail, base, "new");
         let (base, other, place) = beside_highest(tail, &base_runs, &new_runs);
         let (new, verdict) = (other.unwrap_or(tail.beyond), Verdict::ShorterTail);
-        Some(Self { verdict, base, new, place, unit, how_often })
+        let highest = [base, tail.beyond];
+        Some(Self { verdict, base, new, place, highest, unit, how_often })
     }
 
     /// Whether it is the row's verdict: a shorter tail hides nothing that costs more.

@@ -5,7 +5,8 @@ mod common;
 
 use common::{check, measurement, path};
 use pathmeter_model::{
-    Comparison, PathComparison, PathEvents, PathResult, Threshold, Unit, Verdict, compare, example,
+    Comparison, PairShown, PathComparison, PathEvents, PathResult, Threshold, Unit, Verdict,
+    compare, example,
 };
 
 use Verdict::{Broken, Same, Unsupported};

@@ -243,9 +243,8 @@ pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style
     let floor = floor.then(|| {
         format!("{SHARE} is what the lab kernel's bare mechanism needs of base's instructions")
     });
-    let varies = paths.iter().any(|path| {
-        path.work.is_some() && varying(path.pairs, path.verdict).is_some()
-    });
+    let varies =
+        paths.iter().any(|path| path.work.is_some() && varying(path.pairs, path.verdict).is_some());
     let varies = varies.then(|| VARYING.to_owned());
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
     lines.map(|line| style.quiet(&line)).collect()

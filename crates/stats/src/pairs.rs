@@ -258,14 +258,16 @@ impl<'a> Pairs<'a> {
         if holds && middle.by() != 0 { Some(middle) } else { None }
     }
 
-    /// Rule 5, of the first quantile that differs in this direction.
+    /// Rule 5: a typical one of the pairs that differ in this direction, if a quantile does.
     fn part(&self, order: Ordering) -> Option<Difference> {
         let part = |tenths| {
             let of_runs: Vec<Difference> =
                 self.runs.iter().map(|run| run.quantile(tenths)).collect();
             one_change(&of_runs)
         };
-        TENTHS.filter_map(part).find(|it| it.order() == order)
+        let quantiles = TENTHS.filter_map(part).find(|it| it.order() == order)?;
+        let those = self.executions.iter().copied().filter(|it| it.order() == order);
+        middle(those.collect()).or(Some(quantiles))
     }
 
     /// What stands for pairs without a change.

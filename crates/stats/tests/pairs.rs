@@ -1,7 +1,7 @@
 //! [`judge_pairs`]'s verdicts on runs as they come from programs, and its general properties.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use pathmeter_stats::{PairJudgement, Place, Verdict, judge_pairs};
+use pathmeter_stats::{Judgement, PairJudgement, Place, Verdict, judge_pairs};
 use proptest::prelude::*;
 
 use Verdict::{Higher, Lower, ModeAppeared, Same};
@@ -112,8 +112,8 @@ fn a_part_of_the_executions_that_costs_more_is_a_mode_and_one_that_costs_less_is
 fn a_slow_path_in_two_of_the_runs_is_a_mode_if_it_is_large() {
     let with = |mode: u64| rows(&[400, 400, mode, 400, mode, 400]);
     assert_eq!(judged(&rows(&[400; 6]), &with(700)), (ModeAppeared, 400, 700));
-    let judged = judge_pairs(&rows(&[400; 6]), &with(700)).unwrap();
-    assert_eq!(judged.place, Some(Place { run: 2, execution: Some(0) }));
+    let shown = judge_pairs(&rows(&[400; 6]), &with(700)).unwrap();
+    assert_eq!(shown.place, Some(Place { run: 2, execution: Some(0) }));
     assert_eq!(judged(&rows(&[400; 6]), &with(420)).0, Same);
     assert_eq!(judged(&with(700), &rows(&[400; 6])).0, Same, "a mode may vanish");
 }
@@ -123,6 +123,69 @@ fn where_a_run_has_more_executions_their_medians_are_its_pair() {
     let base = vec![vec![100, 100, 100, 5000]; 6];
     let new = vec![vec![103, 103, 103, 103, 103, 5000]; 6];
     assert_eq!(judged(&base, &new), (Higher, 100, 103));
+}
+
+/// The windows of a fork, of one kernel: eleven in each run, whose values depend on memory.
+fn forks() -> Vec<Vec<u64>> {
+    let usual = [54_754, 57_796, 53_136, 61_742, 54_500, 55_216];
+    usual.map(|usual| (0..11).map(|at| usual + [0, 2, 0, 66][at % 4]).collect()).to_vec()
+}
+
+#[test]
+fn three_instructions_more_in_a_fork_are_three_whatever_its_modes_are() {
+    let base = forks();
+    assert_eq!(judged(&base, &moved(&base, |_, _, cost| cost + 3)).0, Higher);
+    // Layout moves a mode in two of the runs, up and down.
+    let new = moved(&base, |run, at, cost| match (run, at % 3) {
+        (1, 0) => cost + 3 + 63,
+        (4, _) => cost + 3 - 129,
+        _ => cost + 3,
+    });
+    let three = judge_pairs(&base, &new).unwrap();
+    let Judgement { verdict, base: from, new: to } = three.judgement;
+    assert_eq!((verdict, to - from, three.agreeing, three.of), (Higher, 3, 51, 66));
+    let back = judge_pairs(&new, &base).unwrap().judgement;
+    assert_eq!((back.verdict, back.base - back.new), (Lower, 3));
+}
+
+#[test]
+fn the_pair_shown_is_at_a_typical_value_of_base_and_the_first_of_these() {
+    let base = vec![vec![100, 300, 100], vec![300, 300, 300]];
+    let shown = judge_pairs(&base, &moved(&base, |_, _, cost| cost + 1)).unwrap();
+    assert_eq!(shown.place, Some(Place { run: 0, execution: Some(1) }));
+    assert_eq!((shown.judgement.base, shown.judgement.new), (300, 301));
+}
+
+#[test]
+fn steps_of_layout_are_no_change_if_some_runs_have_none() {
+    // `process.fork-exit` of 6.1 against the same kernel with a dead function: no instruction more.
+    let base = forks();
+    let new = moved(&base, |run, _, cost| cost + [0, 0, 4, 4, 10, 10][run]);
+    assert_eq!(judged(&base, &new).0, Same);
+    // `poll.100` of Debian's cloud kernel under a boot word without meaning, three down and one up.
+    let new =
+        moved(&base, |run, _, cost| [cost, cost - 3, cost - 3, cost + 3, cost - 3, cost][run]);
+    assert_eq!(judged(&base, &new).0, Same);
+}
+
+#[test]
+fn pairs_that_scatter_in_one_direction_are_a_change_by_their_median() {
+    let base = forks();
+    let new = moved(&base, |run, at, cost| cost + 70 + (run * 53 + at * 29) as u64 % 280);
+    let judged = judge_pairs(&base, &new).unwrap();
+    assert_eq!(judged.judgement.verdict, Higher);
+    let by = judged.judgement.new - judged.judgement.base;
+    assert!((70..350).contains(&by) && 2 * judged.agreeing < judged.of, "{judged:?}");
+    // Where base scatters as widely, pairs differ to both sides, and that is no change.
+    let as_wide = moved(&base, |run, at, cost| cost + 70 + (run * 31 + at * 97) as u64 % 280);
+    assert_eq!(judge_pairs(&as_wide, &new).unwrap().judgement.verdict, Same);
+}
+
+#[test]
+fn one_run_alone_is_judged_by_its_windows() {
+    let base = vec![vec![100, 100, 105, 100]];
+    assert_eq!(judged(&base, &moved(&base, |_, _, cost| cost + 1)), (Higher, 100, 101));
+    assert_eq!(judged(&base, &base), (Same, 100, 100));
 }
 
 fn series() -> impl Strategy<Value = Vec<Vec<u64>>> {

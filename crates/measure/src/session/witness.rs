@@ -4,8 +4,8 @@ use std::fs::File;
 
 use pathmeter_trace::Counting;
 use pathmeter_vm::{
-    Execution,
-    Bochs, Landmarks, Parcel, PathOutcome, RanProgram, RecordingLimits, Stop, TracedWindow, VmError,
+    Bochs, Execution, Landmarks, Parcel, PathOutcome, RanProgram, RecordingLimits, Stop,
+    TracedWindow, VmError,
 };
 
 use super::{LONGEST_WINDOW, MOST_TRACED, Report, Session};

@@ -74,17 +74,22 @@ impl<'a> Row<'a> {
         let blank = with_events(blank, base?, new?, (rules, place));
         let blank = with_functions(blank, base?, new?, rules);
         let Some(judgement) = judgement else { return compared(blank, run) };
-        let judged = |judgement: Judgement, verdict| {
-            let (base_at_least, new_at_least) =
-                (at_least(base, Some(judgement.base)), at_least(new, Some(judgement.new)));
+        // What is beyond all values of a side is no more than its lower bounds tell.
+        let judged = |judgement: Judgement, [base_most, new_most]: [u64; 2], verdict| {
+            let is_bound = |side, values: [u64; 2]| {
+                values.into_iter().any(|value| at_least(side, Some(value)))
+            };
+            let base_at_least = is_bound(base, [judgement.base, base_most]);
+            let new_at_least = is_bound(new, [judgement.new, new_most]);
             let sides = PathComparison { base_at_least, new_at_least, ..blank.clone() };
             judged(sides, judgement, verdict, rules)
         };
-        let row = judged(judgement, judgement.verdict.into());
+        let row = judged(judgement, [judgement.base, judgement.new], judgement.verdict.into());
         let tail = TailVerdict::of(base?, new?, [judgement.base, judgement.new]);
         let Some(tail) = tail.filter(|it| it.leads(&row)) else { return compared(row, run) };
         let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
-        let of_tail = PathComparison { unit: tail.unit, ..judged(pair, tail.verdict) };
+        let row_of_tail = judged(pair, tail.highest, tail.verdict);
+        let of_tail = PathComparison { unit: tail.unit, ..row_of_tail };
         compared(tail.explain(of_tail, &row), run)
     }
 
@@ -114,13 +119,17 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// The judgement by pairs: None if the two were perturbed differently, or have no pair.
+    /// The judgement by pairs: None if the two were perturbed differently, or have no pair; medians
+    /// of runs with different numbers of windows say less than the sets of a path.
     fn judge_in_pairs(self) -> Option<stats::PairJudgement> {
         let (base, new) = (self.base?, self.new?);
         if base.work.is_none() && !self.rules.one_agent {
             return None;
         }
-        stats::judge_pairs(&base.runs(), &new.runs())
+        let judged = stats::judge_pairs(&base.runs(), &new.runs())?;
+        // The executions of a region may be as many as the program likes; a path's are not.
+        let has_pairs = judged.of > 0 || base.is_region() || self.rules.benchmarks;
+        has_pairs.then_some(judged)
     }
 
     /// What keeps the two from being judged: a failure before anything else, since it shows that a
@@ -207,7 +216,9 @@ fn judged(
     let open = open_side(&blank, &judgement, small);
     let verdict = if small { Verdict::Same } else { verdict };
     let costly = |event: &EventComparison| match blank.work {
-        None if !rules.benchmarks => event.counts() || (difference == 0 && event.has_moved_detail()),
+        None if !rules.benchmarks => {
+            event.counts() || (difference == 0 && event.has_moved_detail())
+        }
         _ => event.moves_cost(),
     };
     let costly = blank.events.iter().any(costly);
