@@ -28,11 +28,8 @@ pub struct Threshold {
 /// Which verdicts can be believed, with fewer than [`LEAST_LATER_RUNS`](crate::LEAST_LATER_RUNS)
 /// later runs of a program, is the caller's question.
 pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> Comparison {
-    let MeasuredAlike { one_qemu, one_agent } =
-        MeasuredAlike::of(&base.configuration, &new.configuration);
     let rules = Rules {
-        one_qemu,
-        one_agent,
+        alike: MeasuredAlike::of(&base.configuration, &new.configuration),
         benchmarks: base.benchmarks().is_some() && new.benchmarks().is_some(),
         functions: base.has_functions() && new.has_functions(),
         threshold,
@@ -71,7 +68,8 @@ fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Ve
 pub struct MeasuredAlike {
     /// Whether one version of QEMU measured both: what two count differently is not compared.
     pub one_qemu: bool,
-    /// Whether the same agent perturbed both, so that they can be judged in pairs.
+    /// Whether the same agent perturbed both: then the same run and number is the same experiment,
+    /// and they can be judged in pairs.
     pub one_agent: bool,
 }
 
@@ -86,12 +84,12 @@ impl MeasuredAlike {
 pub fn compare_path(
     base: Option<&PathResult>,
     new: Option<&PathResult>,
-    MeasuredAlike { one_qemu, one_agent }: MeasuredAlike,
+    alike: MeasuredAlike,
 ) -> Option<PathComparison> {
     let has_functions = |row: Option<&PathResult>| row.is_some_and(|it| !it.functions.is_empty());
     let functions = has_functions(base) && has_functions(new);
     let threshold = Threshold::default();
-    let rules = Rules { one_qemu, one_agent, benchmarks: false, functions, threshold };
+    let rules = Rules { alike, benchmarks: false, functions, threshold };
     Row { base, new, rules }.compare().map(|row| row.comparison)
 }
 

@@ -201,13 +201,14 @@ fn remark(path: &PathComparison) -> String {
 }
 
 /// How many pairs have the difference of a row that changed, unless all have it: `in 42 of 66
-/// pairs`; if most have another one, how far the runs differ. Or that the sets of values decided.
+/// pairs`; if most have another one, how far the runs differ, if they do. Or that the sets of values
+/// decided.
 /// A row of a program says how far its runs differ where they have no one change.
 fn evidence(path: &PathComparison) -> Option<String> {
     let changed = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared].contains(&path.verdict);
     match path.pairs {
         Some(_) if path.work.is_some() => varying(path.pairs, path.verdict),
-        Some(pairs) if changed && !pairs.are_most() => Some(range(pairs)),
+        Some(pairs) if changed && !pairs.are_most() && pairs.varies() => Some(range(pairs)),
         Some(pairs) if changed && !pairs.is_unanimous() => {
             Some(format!("in {} of {} pairs", pairs.agreeing, pairs.of))
         }

@@ -103,7 +103,8 @@ struct Difference {
 /// order. Runs without a counterpart, or without executions, don't count. None if no pair is left.
 pub fn judge_pairs<R: AsRef<[u64]>>(base: &[R], new: &[R]) -> Option<PairJudgement> {
     let both = base.iter().zip(new).enumerate();
-    let runs = both.map(|(run, (base, new))| Run { run, base: base.as_ref(), new: new.as_ref() });
+    let runs =
+        both.map(|(number, (base, new))| Run { number, base: base.as_ref(), new: new.as_ref() });
     let pairs = Pairs::of(runs.filter(Run::has_executions).collect())?;
     let shown = |verdict, change| pairs.shown(verdict, change);
     let change = pairs.change();
@@ -125,7 +126,7 @@ pub fn judge_pairs<R: AsRef<[u64]>>(base: &[R], new: &[R]) -> Option<PairJudgeme
 
 /// A run of either side.
 struct Run<'a> {
-    run: usize,
+    number: usize,
     base: &'a [u64],
     new: &'a [u64],
 }
@@ -139,7 +140,7 @@ impl Run<'_> {
     fn executions(&self) -> impl Iterator<Item = Difference> {
         let as_many = self.base.len() == self.new.len();
         let both = self.base.iter().zip(self.new).enumerate().filter(move |_| as_many);
-        let run = self.run;
+        let run = self.number;
         both.map(move |(execution, (&base, &new))| Difference {
             place: Place { run, execution: Some(execution) },
             base,
@@ -158,7 +159,7 @@ impl Run<'_> {
             sorted.sort_unstable();
             sorted[(sorted.len() * tenths).div_ceil(10).saturating_sub(1)]
         };
-        let place = Place { run: self.run, execution: None };
+        let place = Place { run: self.number, execution: None };
         Difference { place, base: of(self.base), new: of(self.new) }
     }
 }
@@ -307,13 +308,11 @@ impl<'a> Pairs<'a> {
 
     /// The sets' verdict with the first pair in which new has its value, if one has.
     fn of_sets(&self, judgement: Judgement) -> PairJudgement {
-        match self.executions.iter().find(|one| one.new == judgement.new) {
-            Some(pair) => self.shown_as(judgement.verdict, *pair),
-            None => {
-                let of = self.executions.len();
-                PairJudgement { judgement, place: None, range: self.range, agreeing: 0, of }
-            }
+        if let Some(pair) = self.executions.iter().find(|one| one.new == judgement.new) {
+            return self.shown_as(judgement.verdict, *pair);
         }
+        let of = self.executions.len();
+        PairJudgement { judgement, place: None, range: self.range, agreeing: 0, of }
     }
 }
 

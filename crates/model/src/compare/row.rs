@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use pathmeter_stats::{self as stats, Judgement, Place};
 
-use super::Threshold;
+use super::{MeasuredAlike, Threshold};
 use crate::{
     EventComparison, PairsCompared, PathComparison, PathResult, RowKind, Status, Unit, Verdict,
     WorkComparison,
@@ -17,11 +17,7 @@ use crate::{
 /// How rows are judged.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
-    /// Whether one version of QEMU measured both.
-    pub(super) one_qemu: bool,
-    /// Whether the same agent perturbed both, so that the same run and number is the same
-    /// experiment.
-    pub(super) one_agent: bool,
+    pub(super) alike: MeasuredAlike,
     /// Whether the rows are benchmarks, whose events vary as those of a program's rows do.
     pub(super) benchmarks: bool,
     /// Whether functions were counted on both sides.
@@ -68,7 +64,7 @@ impl<'a> Row<'a> {
         let run = place.map(|place| place.run);
         let blank = PathComparison {
             pairs: pairs.as_ref().map(PairsCompared::of),
-            work: WorkComparison::of(base?, new?, run, rules.one_qemu),
+            work: WorkComparison::of(base?, new?, run, rules.alike.one_qemu),
             ..blank
         };
         let blank = with_events(blank, base?, new?, (rules, place));
@@ -123,7 +119,7 @@ impl<'a> Row<'a> {
     /// of runs with different numbers of windows say less than the sets of a path.
     fn judge_in_pairs(self) -> Option<stats::PairJudgement> {
         let (base, new) = (self.base?, self.new?);
-        if base.work.is_none() && !self.rules.one_agent {
+        if base.work.is_none() && !self.rules.alike.one_agent {
             return None;
         }
         let judged = stats::judge_pairs(&base.runs(), &new.runs())?;
@@ -183,11 +179,11 @@ fn with_events(
     let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
     let sides = [(of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..])];
     if blank.work.is_some() || rules.benchmarks {
-        let events = differing_in_both(sides, rules.one_qemu);
+        let events = differing_in_both(sides, rules.alike.one_qemu);
         return PathComparison { events, ..blank };
     }
     let in_pairs = blank.pairs.is_some();
-    let events = differing(sides, in_pairs, place, rules.one_qemu);
+    let events = differing(sides, in_pairs, place, rules.alike.one_qemu);
     PathComparison { events, moved: moved(of_base, of_new), ..blank }
 }
 
