@@ -38,6 +38,7 @@ VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	wrmsr split-line indirect-call clflush two-pages softirq-tick softirq-second-tick
 
 SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
+	tests/kernels/power/variants.sh tests/kernels/power/source/edits.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \
 	examples/*.sh
 
@@ -239,6 +240,19 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
 	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
+# 56 kernels, of which nothing but `make power` has a use. Objects and images take 3 GB.
+POWER_KERNELS := $(CACHE)/power-kernels
+power-kernels: ## kernels with 1, 2 and 5 instructions more, or in another layout
+	@scripts/packages.sh $(TEST_PACKAGES)
+	@scripts/linux-source.sh $(LINUX_SOURCE)
+	@MORE=tests/kernels/power tests/kernels/build.sh $(POWER_KERNELS)
+
+power: cargo power-kernels ## how small a change is found, and how often nothing is: hours
+	@scripts/packages.sh $(RUN_PACKAGES) jq:jq
+	$(CARGO) build --release --locked -p pathmeter
+	@scripts/power.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(POWER_KERNELS) \
+		$(CACHE)/power
+
 job-controller: ## Kubernetes' server and Job controller, which a test of `plan emit` needs
 	@scripts/job-controller.sh $(PATHMETER_JOB_CONTROLLER)
 
@@ -249,4 +263,4 @@ cargo:
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
-	deb-test kernels fixtures job-controller cargo
+	deb-test kernels fixtures power-kernels power job-controller cargo
