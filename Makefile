@@ -11,8 +11,10 @@ CARGO := cargo
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl vgabios
+# The kernels of tests/kernels/ are built with these.
+KERNEL_PACKAGES := $(BUILD_PACKAGES) flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) iproute2:ip nftables:nft cpio:cpio \
-	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git \
+	$(KERNEL_PACKAGES) git:git \
 	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs \
 	squashfs-tools:mksquashfs
 # Engines that execute plans; without one, its tests are left out.
@@ -240,10 +242,10 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
 	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
-# 56 kernels, of which nothing but `make power` has a use. Objects and images take 3 GB.
+# 56 kernels that only `make power` uses: 2 GB, most of it the source.
 POWER_KERNELS := $(CACHE)/power-kernels
-power-kernels: ## kernels with 1, 2 and 5 instructions more, or in another layout
-	@scripts/packages.sh $(TEST_PACKAGES)
+power-kernels: ## kernels with 1, 2 or 5 instructions more, or in another layout
+	@scripts/packages.sh $(KERNEL_PACKAGES)
 	@scripts/linux-source.sh $(LINUX_SOURCE)
 	@MORE=tests/kernels/power tests/kernels/build.sh $(POWER_KERNELS)
 

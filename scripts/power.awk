@@ -6,8 +6,8 @@ BEGIN {
 	FS = "\t"
 	run_count = split(runs, run, " ")
 
-	# How often a window of a path executes the function that the change is in. `?` is not known,
-	# or not the same in all windows: such a path is in no table. Every other path: never.
+	# How often a window of a path executes the function that the change is in, by `explain`; all
+	# other paths: never.
 	truth("fork", "process.fork-exit", 1)
 	truth("fork", "process.thread", 1)
 	truth("tcp-send", "tcp.round-trip", 2)
@@ -20,9 +20,9 @@ BEGIN {
 	truth("softirq", "softirq.timer+user", 1)
 	truth("softirq", "softirq.timer+idle", 1)
 	truth("softirq", "softirq.net-rx", 1)
-	truth("softirq", "udp.round-trip", "?")
-	truth("softirq", "tcp.round-trip", "?")
-	truth("softirq", "tcp.connect", "?")
+	truth("softirq", "udp.round-trip", 2)
+	truth("softirq", "tcp.round-trip", 2)
+	truth("softirq", "tcp.connect", 3)
 }
 
 {
@@ -38,7 +38,8 @@ BEGIN {
 		is_of[$1, group] = 1
 		kernels[group]++
 	}
-	if ($4 == "unsupported" || times == "?")
+	# A check, which has no number, says nothing about sizes.
+	if ($4 == "unsupported" || $4 == "same" && $5 == "-")
 		next
 	if (times)
 		judge_change($2, $3, $4, $5, times * size)

@@ -37,7 +37,7 @@ compare() {
 	"$pathmeter" compare "$folder/base-$2.json" "$folder/$1-$2.json" --json -o "$comparison" \
 		-q >/dev/null || die "can't compare $1 with base, with $2 runs"
 	jq -r --arg variant "$1" --arg runs "$2" \
-		'.paths[] | [$variant, $runs, .path, .verdict, .difference // 0] | @tsv' \
+		'.paths[] | [$variant, $runs, .path, .verdict, .difference // "-"] | @tsv' \
 		"$comparison"
 }
 

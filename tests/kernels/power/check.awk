@@ -16,14 +16,9 @@ what == "functions" && /^<.*>:$/ {
 	next
 }
 what == "functions" && /^\t/ && !is_skipped {
-	all++
-	if ($1 !~ /^(nop[wl]?|cs|data16|xchg|int3)$/) {
-		list = list padding " " $1
-		padding = ""
+	mnemonic[++all] = $1
+	if ($1 !~ /^(nop[wl]?|cs|data16|xchg|int3)$/)
 		count = all
-	} else {
-		padding = padding " " $1
-	}
 }
 
 # comm's second column begins with a tab.
@@ -54,10 +49,14 @@ END {
 	exit is_bad
 }
 
-function finish() {
-	if (name != "" && !is_skipped)
-		print name, count + 0 list
-	list = padding = ""
+# It prints piece by piece: to join the words of a large function takes minutes.
+function finish(  at) {
+	if (name != "" && !is_skipped) {
+		printf "%s %d", name, count
+		for (at = 1; at <= count; at++)
+			printf " %s", mnemonic[at]
+		print ""
+	}
 	all = count = 0
 }
 
