@@ -249,7 +249,7 @@ power-kernels: ## kernels with 1, 2 or 5 instructions more, or in another layout
 	@scripts/linux-source.sh $(LINUX_SOURCE)
 	@MORE=tests/kernels/power tests/kernels/build.sh $(POWER_KERNELS)
 
-power: cargo power-kernels ## how small a change is found, and how often nothing is: hours
+power: cargo power-kernels ## how small a change of a kernel is found, and how many false alarms
 	@scripts/packages.sh $(RUN_PACKAGES) jq:jq
 	$(CARGO) build --release --locked -p pathmeter
 	@scripts/power.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(POWER_KERNELS) \
