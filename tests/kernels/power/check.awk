@@ -2,23 +2,42 @@
 #
 #   awk -f check.awk -v what=functions|changes
 #
-# `functions` reads `objdump -d --no-show-raw-insn --no-addresses` and prints a line for each
-# function: its name, how many instructions, and their mnemonics, without the padding behind them.
+# `functions` reads `nm -S`, then `objdump -d --no-show-raw-insn`, and prints a line for each function:
+# its name, how many instructions, and their mnemonics, without the padding behind them. What lies
+# between two functions and is not padding is printed as `-`: a few have no names.
 # `changes` reads `comm -3` of two such lists, sorted, and prints each function of the new one that
 # has instructions more, and how many: nops in one place, ahead of all jumps. Whatever else differs
 # is an error.
 
-# The bytes of layout.S are not executed.
-what == "functions" && /^<.*>:$/ {
-	finish()
-	name = substr($0, 2, length($0) - 3)
-	is_skipped = name ~ /^power_(middle_)?text$/
+BEGIN {
+	for (at = 0; at < 16; at++)
+		value[substr("0123456789abcdef", at + 1, 1)] = at
+}
+
+what == "functions" && NR == FNR {
+	if (NF == 4 && number($2))
+		size[$1] = number($2) > size[$1] + 0 ? number($2) : size[$1]
 	next
 }
-what == "functions" && /^\t/ && !is_skipped {
-	mnemonic[++all] = $1
-	if ($1 !~ /^(nop[wl]?|cs|data16|xchg|int3)$/)
+
+# Addresses have equally many digits, so that their order is that of strings.
+what == "functions" && /^[0-9a-f]+ <.*>:$/ {
+	finish()
+	name = substr($2, 2, length($2) - 3)
+	end = size[$1] ? substr($1, 1, 8) hexadecimal(number(substr($1, 9)) + size[$1]) : "g"
+	next
+}
+what == "functions" && /^[0-9a-f]+:\t/ {
+	if ($1 >= end) {
+		finish()
+		name = "-"
+		end = "g"
+	}
+	mnemonic[++all] = $2
+	if ($2 !~ /^(nop[wl]?|cs|data16|xchg|int3)$/)
 		count = all
+	else if (name == "-")
+		finish()
 }
 
 # comm's second column begins with a tab.
@@ -49,15 +68,27 @@ END {
 	exit is_bad
 }
 
-# It prints piece by piece: to join the words of a large function takes minutes.
+# It prints piece by piece: to join the words of a large function takes minutes. The bytes of
+# layout.S are not executed.
 function finish(  at) {
-	if (name != "" && !is_skipped) {
+	if (name != "" && name !~ /^power_(middle_)?text$/ && (count || name != "-")) {
 		printf "%s %d", name, count
 		for (at = 1; at <= count; at++)
 			printf " %s", mnemonic[at]
 		print ""
 	}
 	all = count = 0
+}
+
+function number(digits,  at, sum) {
+	for (at = 1; at <= length(digits); at++)
+		sum = sum * 16 + value[substr(digits, at, 1)]
+	return sum + 0
+}
+
+# Eight digits. Not all awks print numbers of more than 31 bits as hexadecimal ones.
+function hexadecimal(sum) {
+	return sprintf("%04x%04x", sum / 65536, sum % 65536)
 }
 
 function changes(  at, name) {
@@ -75,18 +106,18 @@ function changes(  at, name) {
 		report(name " is missing")
 }
 
-# Whether `new` is `base` with `number` nops in one place, ahead of all jumps.
-function is_grown(base, new, number,  nops, at, size) {
-	if (number < 1)
+# Whether `new` is `base` with so many nops more in one place, ahead of all jumps.
+function is_grown(base, new, more,  nops, at, width) {
+	if (more < 1)
 		return 0
-	for (at = 0; at < number; at++)
+	for (at = 0; at < more; at++)
 		nops = nops " nop"
-	size = length(nops)
+	width = length(nops)
 	at = 0
 	while (substr(base, at + 1, 1) == substr(new, at + 1, 1))
 		at++
-	return index(nops nops, substr(new, at + 1, size)) &&
-		substr(new, at + 1 + size) == substr(base, at + 1) &&
+	return index(nops nops, substr(new, at + 1, width)) &&
+		substr(new, at + 1 + width) == substr(base, at + 1) &&
 		substr(new, 1, at) !~ / j/
 }
 

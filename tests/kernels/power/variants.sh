@@ -35,9 +35,10 @@ expected_of() {
 # expected_of says. It leaves OUTDIR/base.functions, and a line for each kernel on what moved.
 check_built() {
 	check=$more/check.awk
-	nm "$objects/vmlinux" | sort >"$objects/symbols"
-	objdump -d --no-show-raw-insn --no-addresses "$objects/vmlinux" |
-		awk -v what=functions -f "$check" | LC_ALL=C sort >"$objects/functions"
+	nm -S "$objects/vmlinux" | sort >"$objects/symbols"
+	objdump -d --no-show-raw-insn "$objects/vmlinux" |
+		awk -v what=functions -f "$check" "$objects/symbols" - |
+		LC_ALL=C sort >"$objects/functions"
 	if [ "$1" = base ]; then
 		cp "$objects/functions" "$out/base.functions"
 		cp "$objects/symbols" "$out/base.symbols"
