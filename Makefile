@@ -11,8 +11,10 @@ CARGO := cargo
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
 WITNESS_PACKAGES := bochs:bochs bochs-sdl vgabios
+# The kernels of tests/kernels/ are built with these.
+KERNEL_PACKAGES := $(BUILD_PACKAGES) flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev
 TEST_PACKAGES := $(RUN_PACKAGES) $(WITNESS_PACKAGES) iproute2:ip nftables:nft cpio:cpio \
-	flex:flex bison:bison bc:bc xz-utils:xz libelf-dev libssl-dev git:git \
+	$(KERNEL_PACKAGES) git:git \
 	e2fsprogs:mkfs.ext4 xfsprogs:mkfs.xfs btrfs-progs:mkfs.btrfs \
 	squashfs-tools:mksquashfs
 # Engines that execute plans; without one, its tests are left out.
@@ -38,6 +40,7 @@ VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
 	wrmsr split-line indirect-call clflush two-pages softirq-tick softirq-second-tick
 
 SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
+	tests/kernels/power/variants.sh tests/kernels/power/source/edits.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \
 	examples/*.sh
 
@@ -239,6 +242,19 @@ fixtures: kernels ## what the tests need: packages, fetched, built and fake kern
 		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
 	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
+# 56 kernels that only `make power` uses: 2 GB, most of it the source.
+POWER_KERNELS := $(CACHE)/power-kernels
+power-kernels: ## kernels with 1, 2 or 5 instructions more, or in another layout
+	@scripts/packages.sh $(KERNEL_PACKAGES)
+	@scripts/linux-source.sh $(LINUX_SOURCE)
+	@MORE=tests/kernels/power tests/kernels/build.sh $(POWER_KERNELS)
+
+power: cargo power-kernels ## how small a change of a kernel is found, and how many false alarms
+	@scripts/packages.sh $(RUN_PACKAGES) jq:jq
+	$(CARGO) build --release --locked -p pathmeter
+	@scripts/power.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(POWER_KERNELS) \
+		$(CACHE)/power
+
 job-controller: ## Kubernetes' server and Job controller, which a test of `plan emit` needs
 	@scripts/job-controller.sh $(PATHMETER_JOB_CONTROLLER)
 
@@ -249,4 +265,4 @@ cargo:
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
-	deb-test kernels fixtures job-controller cargo
+	deb-test kernels fixtures power-kernels power job-controller cargo

@@ -7,6 +7,11 @@
 # copy of the base build, so it costs only the objects that the change touches. A variant whose
 # inputs (configuration, source, compiler) are unchanged is not built again. An option that the
 # kernel's headers depend on (devtmpfs, tracefs, ia32, net, ioport) rebuilds nearly everything.
+# A variant may be several, joined by `+`: all their lines are laid over base.
+#
+# MORE names a folder with further changes of the source and other variants, as power/ is: its
+# config/ takes the place of this one but for base, source/edits.sh makes its changes after the
+# fixtures', and variants.sh lists its variants and checks what was built.
 #
 # Needs gcc, make, flex, bison, bc, libelf-dev, libssl-dev and the kernel source of Debian 12's
 # linux-source-6.1, which scripts/linux-source.sh fetches (LINUX_SOURCE names the tar file). OUTDIR
@@ -16,6 +21,8 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 tarball=${LINUX_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
+more=${MORE:-}
+configs=${more:-$here}/config
 
 die() {
 	printf 'build.sh: %s\n' "$*" >&2
@@ -46,21 +53,44 @@ hash() {
 source_inputs() {
 	sha256sum <"$tarball"
 	cat "$here"/source/*
+	[ -z "$more" ] || cat "$more"/source/*
+}
+
+# config_of NAME: the file with its lines.
+config_of() {
+	case $1 in
+	base) printf '%s\n' "$here/config/base.config" ;;
+	*) printf '%s\n' "$configs/$1.config" ;;
+	esac
+}
+
+# parts_of VARIANT: the names that `+` joins.
+parts_of() {
+	printf '%s\n' "$1" | tr + '\n'
+}
+
+# lines_of VARIANT: what is laid over base.
+lines_of() {
+	parts_of "$1" | while read -r part; do
+		cat "$(config_of "$part")"
+	done
 }
 
 # variant_inputs VARIANT: everything its image depends on.
 variant_inputs() {
 	printf '%s\n' "$source_stamp" "$out"
 	gcc --version
-	cat "$here/config/base.config" "$here/config/$1.config"
+	cat "$here/config/base.config"
+	lines_of "$1"
 }
 
-# edit FILE SCRIPT: run source/SCRIPT on FILE of the source tree; stop if it found no place there.
+# edit FILE SCRIPT: run SCRIPT of the folder $edits on FILE of the source tree; stop if it found no
+# place there.
 edit() {
 	mv "$source/$1" "$source/$1.before"
-	sed -f "$here/source/$2" "$source/$1.before" >"$source/$1"
+	sed -f "$edits/$2" "$source/$1.before" >"$source/$1"
 	if cmp -s "$source/$1" "$source/$1.before"; then
-		die "source/$2 changes nothing in $1: is this another version of Linux?"
+		die "$edits/$2 changes nothing in $1: is this another version of Linux?"
 	fi
 	rm "$source/$1.before"
 }
@@ -69,9 +99,10 @@ edit() {
 # function that pathmeter_fixture.S defines, the bytes beside the system call's entry, and the
 # padding after the configuration: with these, two variants differ in few bytes, and nothing moves.
 add_fixtures() {
-	cp "$here/source/Kconfig" "$source/Kconfig.fixtures"
-	cp "$here/source/dead_function.c" "$source/init/"
-	cp "$here/source/pathmeter_fixture.S" "$source/arch/x86/entry/"
+	edits=$here/source
+	cp "$edits/Kconfig" "$source/Kconfig.fixtures"
+	cp "$edits/dead_function.c" "$source/init/"
+	cp "$edits/pathmeter_fixture.S" "$source/arch/x86/entry/"
 	edit Kconfig Kconfig.sed
 	edit init/Makefile init-Makefile.sed
 	edit arch/x86/entry/Makefile entry-Makefile.sed
@@ -93,6 +124,10 @@ prepare_source() {
 	mkdir -p "$source"
 	tar -xf "$tarball" -C "$source" --strip-components=1
 	add_fixtures
+	if [ -n "$more" ]; then
+		edits=$more/source
+		add_more
+	fi
 	printf '%s\n' "$source_stamp" >"$source.stamp"
 }
 
@@ -106,12 +141,13 @@ kmake() {
 
 # configure VARIANT: lay its lines over those of base, all else off.
 configure() {
-	cat "$here/config/base.config" "$here/config/$1.config" >"$objects/wanted.config"
+	lines_of "$1" >"$objects/variant.config"
+	cat "$here/config/base.config" "$objects/variant.config" >"$objects/wanted.config"
 	kmake KCONFIG_ALLCONFIG="$objects/wanted.config" allnoconfig
-	check_obeyed "$here/config/$1.config"
+	check_obeyed "$1" "$objects/variant.config"
 }
 
-# check_obeyed FRAGMENT: kconfig drops in silence what it can't satisfy; this reports it.
+# check_obeyed VARIANT LINES: kconfig drops in silence what it can't satisfy; this reports it.
 check_obeyed() {
 	awk '
 	!/^(# )?CONFIG_/ { next }
@@ -127,7 +163,7 @@ check_obeyed() {
 			}
 		}
 		exit bad
-	}' "$1" "$objects/.config" >&2 || die "$1: fix these lines or what they depend on"
+	}' "$2" "$objects/.config" >&2 || die "$1: fix these lines or what they depend on"
 }
 
 # build VARIANT: from the objects now in $objects to OUTDIR/VARIANT.bzImage.
@@ -136,6 +172,7 @@ build() {
 	mkdir -p "$objects"
 	configure "$1"
 	kmake bzImage
+	[ -z "$more" ] || check_built "$1"
 	cp "$objects/arch/x86/boot/bzImage" "$out/$1.bzImage.new"
 	mv "$out/$1.bzImage.new" "$out/$1.bzImage"
 	say "built $1 in $(($(date +%s) - started)) s"
@@ -164,12 +201,20 @@ prepare_variant() {
 }
 
 all_variants() {
-	for file in "$here"/config/*.config; do
+	for file in "$configs"/*.config; do
 		basename "$file" .config
 	done
 }
 
 [ $# -ge 1 ] || die "usage: build.sh OUTDIR [VARIANT...]"
+if [ -n "$more" ]; then
+	more=$(cd "$more" && pwd)
+	configs=$more/config
+	# shellcheck source=/dev/null
+	. "$more/source/edits.sh"
+	# shellcheck source=/dev/null
+	. "$more/variants.sh"
+fi
 check_tools
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -186,8 +231,10 @@ flock 9
 # shellcheck disable=SC2046
 [ $# -ge 1 ] || set -- $(all_variants)
 for variant in "$@"; do
-	[ -e "$here/config/$variant.config" ] ||
-		die "no variant $variant; there are: $(all_variants | xargs)"
+	for part in $(parts_of "$variant"); do
+		[ -e "$(config_of "$part")" ] ||
+			die "no variant $part; there are: $(all_variants | xargs)"
+	done
 done
 
 source_stamp=$(source_inputs | hash)

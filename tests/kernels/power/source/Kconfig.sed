@@ -1,0 +1,2 @@
+# Offer the options of the table of power.
+$a source "Kconfig.power"

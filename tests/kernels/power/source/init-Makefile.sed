@@ -1,0 +1,2 @@
+# Ahead of nearly all other objects.
+/^obj-y .*main\.o/s/:= /:= power_layout.o /

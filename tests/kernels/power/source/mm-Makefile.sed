@@ -1,0 +1,2 @@
+# First of the objects in mm/.
+/^obj-y.*:= filemap\.o/s/:= /:= power_layout_middle.o /
