@@ -22,8 +22,8 @@
  *            most=N   stop it if a window has more instructions
  *            alarm=N  the inherited descriptor that gets two bytes if a stream is stopped before a
  *                     window has ended: the number of its path, from 0, and why
- *            path=N   record an execution of the path with this index. For each wanted execution, in
- *                     their order, followed by:
+ *            path=N   record an execution of the path with this index. For each wanted
+ *                     execution, in their order, followed by:
  *            pass=N   executions of the path to pass over before it; 0 without it
  *            fd=N     the inherited descriptor to write to
  *            take=N   how many windows to record

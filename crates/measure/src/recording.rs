@@ -1,7 +1,7 @@
 //! Recorded paths: the guest is restored once more, the recorder writes down every instruction of
 //! the paths' windows, and the decoder makes the call tree of one window of each: the one that a
-//! comparison's row shows, or else the most frequent one. Its steps of the clock are checked against
-//! what the guest's own clock counted in the same windows.
+//! comparison's row shows, or else the most frequent one. Its steps of the clock are checked
+//! against what the guest's own clock counted in the same windows.
 
 use std::sync::PoisonError;
 

@@ -201,9 +201,8 @@ fn remark(path: &PathComparison) -> String {
 }
 
 /// How many pairs have the difference of a row that changed, unless all have it: `in 42 of 66
-/// pairs`; if most have another one, how far the runs differ, if they do. Or that the sets of values
-/// decided.
-/// A row of a program says how far its runs differ where they have no one change.
+/// pairs`; if most have another one, how far the runs differ, if they do. Or that the sets of
+/// values decided. A row of a program says how far its runs differ where they have no one change.
 fn evidence(path: &PathComparison) -> Option<String> {
     let changed = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared].contains(&path.verdict);
     match path.pairs {

@@ -69,8 +69,8 @@ impl<F> Job<'_, F> {
 /// Records executions of paths of `plan`, which is one of [`Suite::Exact`], all in one guest: what
 /// came of each, in the order of `wanted`, where each stands once.
 ///
-/// `read` is handed each execution's trace as it comes, on a thread of its own; it should read to the
-/// end, and what it returns is handed back. A path that kills the kernel is left out, as when the
+/// `read` is handed each execution's trace as it comes, on a thread of its own; it should read to
+/// the end, and what it returns is handed back. A path that kills the kernel is left out, as when the
 /// kernel is measured, and so is one of which no window ends within `limits`; then the others are
 /// recorded, and read, anew.
 ///

@@ -106,8 +106,8 @@ impl<'a> Meter<'a> {
         program.measure(session, image, &asked, progress)
     }
 
-    /// In which functions the two differ on the path, in the pair that its row shows, and the causes; none if one is no kernel, or
-    /// the path has no windows to record.
+    /// In which functions the two differ on the path, in the pair that its row shows, and the
+    /// causes; none if one is no kernel, or the path has no windows to record.
     pub(super) fn explained(
         &self,
         (path, pairs): (&str, Option<PairsCompared>),
