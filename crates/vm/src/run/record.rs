@@ -70,9 +70,9 @@ impl<F> Job<'_, F> {
 /// came of each, in the order of `wanted`, where each stands once.
 ///
 /// `read` is handed each execution's trace as it comes, on a thread of its own; it should read to
-/// the end, and what it returns is handed back. A path that kills the kernel is left out, as when the
-/// kernel is measured, and so is one of which no window ends within `limits`; then the others are
-/// recorded, and read, anew.
+/// the end, and what it returns is handed back. A path that kills the kernel is left out, as when
+/// the kernel is measured, and so is one of which no window ends within `limits`; then the others
+/// are recorded, and read, anew.
 ///
 /// # Errors
 /// For all paths, what stands in the way of all; for one, that the kernel died in it, or that it is
