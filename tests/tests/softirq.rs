@@ -68,8 +68,9 @@ fn a_softirq_left_to_the_tick_in_every_second_tick_has_a_longer_tail_however_rar
     let comparison = Scene::warm().run(&arguments).json();
     for name in TIMER {
         let row = path(&comparison, name);
-        let worse =
-            ["longer-tail", "mode-appeared"].iter().any(|verdict| row["verdict"] == *verdict);
+        // Where it is half of a run's waits or more, all of the run is higher.
+        let worse = ["longer-tail", "mode-appeared", "higher"];
+        let worse = worse.iter().any(|verdict| row["verdict"] == *verdict);
         assert!(worse, "{name}: {row}");
     }
     // What the user program sees is the worst of them: the row's own pair, not a footnote.

@@ -271,9 +271,9 @@ impl<'a> Pairs<'a> {
         middle(those.collect()).or(Some(quantiles))
     }
 
-    /// What stands for pairs without a change.
+    /// What stands for pairs without a change: one that does not differ, if there is one.
     fn usual(&self) -> Difference {
-        let none = if self.have_several() && self.most == 0 { self.with(0) } else { None };
+        let none = if self.have_several() { self.with(0) } else { None };
         none.or_else(|| middle(self.typical.clone())).unwrap_or(self.typical[0])
     }
 
