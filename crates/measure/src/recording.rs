@@ -59,7 +59,7 @@ impl<'a> RecordablePath<'a> {
         Ok(Self { name, index, window: Some(window), place: None })
     }
 
-    /// The same, shown by the window that the row of a comparison shows, if it shows one.
+    /// The path, recorded by the window that the row of a comparison shows, if it shows one.
     #[must_use]
     pub fn showing(self, pairs: Option<PairsCompared>) -> Self {
         let place = pairs.and_then(|pairs| pairs.shown).and_then(|PairShown { run, execution }| {

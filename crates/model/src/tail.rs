@@ -11,7 +11,7 @@ pub(crate) struct TailVerdict {
     /// What the window with the highest value costs on base; base's highest value if base has no
     /// window of this number in this run.
     pub(crate) base: u64,
-    /// The same on new.
+    /// What that window costs on new; new's highest value if only base has the window.
     pub(crate) new: u64,
     /// That window; None if only one side has it.
     pub(crate) place: Option<PairShown>,

@@ -106,18 +106,18 @@ pub fn judge_pairs<R: AsRef<[u64]>>(base: &[R], new: &[R]) -> Option<PairJudgeme
     let runs =
         both.map(|(number, (base, new))| Run { number, base: base.as_ref(), new: new.as_ref() });
     let pairs = Pairs::of(runs.filter(Run::has_executions).collect())?;
-    let shown = |verdict, change| pairs.shown(verdict, change);
+    let show = |verdict, change| pairs.show(verdict, change);
     let change = pairs.change();
     Some(match change {
-        Some(change) if change.order() == Ordering::Greater => shown(Verdict::Higher, change),
+        Some(change) if change.order() == Ordering::Greater => show(Verdict::Higher, change),
         change => {
             let less = || change.or_else(|| pairs.part(Ordering::Less));
             match (pairs.part(Ordering::Greater), less()) {
-                (Some(part), _) => shown(Verdict::ModeAppeared, part),
-                (None, Some(change)) => shown(Verdict::Lower, change),
+                (Some(part), _) => show(Verdict::ModeAppeared, part),
+                (None, Some(change)) => show(Verdict::Lower, change),
                 (None, None) => match new_mode(base, new) {
                     Some(judgement) => pairs.of_sets(judgement),
-                    None => shown(Verdict::Same, pairs.usual()),
+                    None => show(Verdict::Same, pairs.usual()),
                 },
             }
         }
@@ -290,12 +290,12 @@ impl<'a> Pairs<'a> {
     }
 
     /// The verdict with the pair that stands for `change`.
-    fn shown(&self, verdict: Verdict, change: Difference) -> PairJudgement {
+    fn show(&self, verdict: Verdict, change: Difference) -> PairJudgement {
         let alike = self.have_several().then(|| self.with(change.by())).flatten();
-        self.shown_as(verdict, alike.unwrap_or(change))
+        self.show_pair(verdict, alike.unwrap_or(change))
     }
 
-    fn shown_as(&self, verdict: Verdict, pair: Difference) -> PairJudgement {
+    fn show_pair(&self, verdict: Verdict, pair: Difference) -> PairJudgement {
         let Difference { place, base, new } = pair;
         PairJudgement {
             judgement: Judgement { verdict, base, new },
@@ -309,7 +309,7 @@ impl<'a> Pairs<'a> {
     /// The sets' verdict with the first pair in which new has its value, if one has.
     fn of_sets(&self, judgement: Judgement) -> PairJudgement {
         if let Some(pair) = self.executions.iter().find(|one| one.new == judgement.new) {
-            return self.shown_as(judgement.verdict, *pair);
+            return self.show_pair(judgement.verdict, *pair);
         }
         let of = self.executions.len();
         PairJudgement { judgement, place: None, range: self.range, agreeing: 0, of }

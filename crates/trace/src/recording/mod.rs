@@ -75,8 +75,8 @@ pub fn decode(input: impl Read, resolver: &dyn Resolve) -> Recording {
     decode_showing(input, resolver, None)
 }
 
-/// The same, in which the window of this number, from 0, stands for all, whether an interrupt came
-/// in it or not; none does if it was not recorded whole.
+/// Decodes a trace as [`decode`] does, but the window of this number, from 0, stands for all,
+/// whether an interrupt came in it or not; none does if it was not recorded whole.
 pub fn decode_window(input: impl Read, resolver: &dyn Resolve, number: u64) -> Recording {
     decode_showing(input, resolver, Some(number))
 }
