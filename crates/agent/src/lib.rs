@@ -48,6 +48,8 @@ mod filter;
 mod folder;
 mod guest;
 #[cfg(feature = "init")]
+mod holders;
+#[cfg(feature = "init")]
 mod init;
 mod landlock;
 #[cfg(feature = "init")]

@@ -1,5 +1,5 @@
-//! The start of a perturbed run, by pid 1: with other random numbers and other bases than the run
-//! before.
+//! The start of a perturbed run, by pid 1: with other random numbers, other bases and other objects
+//! of the kernel's held than the run before.
 
 use pathmeter_catalogue::Round;
 use pathmeter_probes::{
@@ -9,13 +9,14 @@ use pathmeter_probes::{
     text::Text,
 };
 
-use crate::{command, guest, trouble::Trouble};
+use crate::{command, guest, holders::Holders, trouble::Trouble};
 
 /// Random numbers reseeded from `number`, then `/paths` executed as a child, waited for. What its
 /// probes leave becomes this process's children: they are taken from the list of processes
 /// as they end, or later paths would find them in it.
 pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
     guest::seed_random(u64::from(number));
+    let _holders = Holders::of(number);
     match task::in_child_reaping(|| execute(number, round)) {
         Ok(Ended::Exit(0)) => Ok(()),
         other => Err(Text::format(format_args!("start {number} ended with {other:?}"))),

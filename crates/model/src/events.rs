@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use pathmeter_stats::{Histogram, Judgement, Place};
+use pathmeter_stats::{Histogram, Judgement};
 use pathmeter_trace::{Event, Events, Role};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -136,7 +136,7 @@ impl PathEvents {
     }
 
     /// The numbers in this column, run by run, each of which had so many samples; 0 without one.
-    fn by_run(&self, column: Option<usize>, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
+    pub(crate) fn by_run(&self, column: Option<usize>, samples_per_run: &[u32]) -> Vec<Vec<u64>> {
         let number = |row: &u32| self.distinct.get(*row as usize)?.get(column?).copied();
         let mut numbers = self.of_samples.iter().map(|row| number(row).unwrap_or(0));
         let run = |samples: &u32| numbers.by_ref().take(*samples as usize).collect();
@@ -239,30 +239,29 @@ pub struct Moved {
 /// The events of a side, and how many samples each of its runs has.
 pub(crate) type EventsByRun<'a> = (&'a PathEvents, &'a [u32]);
 
-/// The events in which the two sides differ, in the order of [`Event::all`]; the clock is not among
-/// them, nor, in results of two versions of QEMU, what the two count differently. They are judged
-/// in pairs, or else as sets; `shown` is the pair that the path's row shows.
-pub(crate) fn differing(
-    [(base, base_runs), (new, new_runs)]: [EventsByRun<'_>; 2],
-    in_pairs: bool,
-    shown: Option<Place>,
+/// The events in which the sets of the two sides differ, in the order of [`Event::all`].
+pub(crate) fn differing_as_sets(
+    sides: [EventsByRun<'_>; 2],
     one_qemu: bool,
 ) -> Vec<EventComparison> {
-    let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
+    let [(base, _), (new, _)] = sides;
     let (base_counts, new_counts) = (base.counted(), new.counted());
-    let as_often = base.of_samples == new.of_samples && base_runs == new_runs;
-    let judged = |event, of_base: Option<usize>, of_new: Option<usize>| {
-        if as_often && base.has_column_of(of_base, new, of_new) {
-            return None;
-        }
-        if in_pairs {
-            let runs = [base.by_run(of_base, base_runs), new.by_run(of_new, new_runs)];
-            return in_pairs_near(event, &runs, shown);
-        }
+    let judged = |(event, [of_base, of_new]): (Event, [Option<usize>; 2])| {
         let (of_base, of_new) =
             (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
         EventComparison::of(event, pathmeter_stats::judge(&of_base, &of_new)?)
     };
+    compared_columns(sides, one_qemu).into_iter().filter_map(judged).collect()
+}
+
+/// The events whose numbers are not the same on both sides, sample for sample, each with its column
+/// of either; the clock is not among them, nor, in results of two versions of QEMU, what the two
+/// count differently.
+pub(crate) fn compared_columns(
+    [(base, base_runs), (new, new_runs)]: [EventsByRun<'_>; 2],
+    one_qemu: bool,
+) -> BTreeMap<Event, [Option<usize>; 2]> {
+    let compared = |event: &Event| *event != Event::Clock && (one_qemu || !event.depends_on_qemu());
     // Of an event that neither has there are none in both.
     let mut columns: BTreeMap<Event, [Option<usize>; 2]> = BTreeMap::new();
     for (side, events) in [base, new].into_iter().enumerate() {
@@ -270,27 +269,10 @@ pub(crate) fn differing(
             columns.entry(event).or_default()[side].get_or_insert(column);
         }
     }
-    columns.into_iter().filter_map(|(event, [base, new])| judged(event, base, new)).collect()
-}
-
-/// An event judged in pairs. Its numbers are those of the pair that the row shows, if that has the
-/// same difference.
-fn in_pairs_near(
-    event: Event,
-    [base, new]: &[Vec<Vec<u64>>; 2],
-    shown: Option<Place>,
-) -> Option<EventComparison> {
-    let judgement = pathmeter_stats::judge_pairs(base, new)?.judgement;
-    let at = |runs: &[Vec<u64>]| {
-        let Place { run, execution } = shown?;
-        runs.get(run)?.get(execution?).copied()
-    };
-    let difference = |base: u64, new: u64| i128::from(new) - i128::from(base);
-    let there = at(base)
-        .zip(at(new))
-        .filter(|(base, new)| difference(*base, *new) == difference(judgement.base, judgement.new));
-    let (base, new) = there.unwrap_or((judgement.base, judgement.new));
-    EventComparison::of(event, Judgement { base, new, ..judgement })
+    let as_often = base.of_samples == new.of_samples && base_runs == new_runs;
+    columns
+        .retain(|_, [of_base, of_new]| !(as_often && base.has_column_of(*of_base, new, *of_new)));
+    columns
 }
 
 /// The events that both sides name and in which they differ, judged in pairs.

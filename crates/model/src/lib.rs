@@ -20,6 +20,7 @@ mod comparison;
 mod configuration;
 mod cycle;
 mod difference;
+mod event_pairs;
 mod events;
 #[cfg(any(test, feature = "example"))]
 pub mod example;

@@ -11,6 +11,7 @@ use crate::{
     probe::{Probes, row},
     report::ProbeReport,
     sys::{self, CStr, flag, nr},
+    text::Text,
 };
 
 pub(crate) const PROBES: Probes = &[
@@ -25,16 +26,40 @@ pub(crate) const PROBES: Probes = &[
     row("file.stat", Windows(51), "stat(2) of a file in the root file system", stat),
 ];
 
-const FILE: &[u8] = b"/pathmeter-file\0";
 const CONTENT: &[u8] = b"sixteen bytes...";
 const POISON: u8 = 0xa5;
 
+/// The path of a file in the root folder, with another name in each run.
+///
+/// Linux finds a name in a hash table, by the name and the address of its folder. One name for all
+/// runs would have the same neighbours in it in every window, and others on a kernel whose root
+/// folder lies elsewhere.
+pub(crate) struct FilePath(Text<20>);
+
+impl FilePath {
+    /// The path of this run whose name contains this word.
+    pub(crate) fn of(report: &ProbeReport, word: &str) -> Self {
+        let run = report.bits() & 0xffff;
+        Self(Text::format(format_args!("/path-{word}-{run:04x}\0")))
+    }
+
+    /// The path, for a system call.
+    pub(crate) fn as_c(&self) -> CStr<'_> {
+        CStr::new(self.0.as_bytes())
+    }
+
+    /// Where its first byte is: a string that ends in NUL, as long as `self` lives.
+    pub(crate) fn address(&self) -> usize {
+        self.0.as_bytes().as_ptr() as usize
+    }
+}
+
 fn open_close(report: &mut ProbeReport) -> Outcome {
-    make_file()?;
-    let path = FILE.as_ptr() as usize;
+    let file = make_file(report)?;
+    let path = file.address();
     report.execute(|| {
         let (cost, (fd, closed)) = clock::window(|| {
-            // SAFETY: the path is a static C string; the descriptor is the one just opened.
+            // SAFETY: the path is a C string that lives; the descriptor is the one just opened.
             unsafe {
                 let fd = sys::call(nr::OPEN, [path, flag::O_RDONLY, 0, 0, 0, 0]);
                 (fd, sys::call(nr::CLOSE, [fd, 0, 0, 0, 0, 0]))
@@ -81,14 +106,14 @@ struct Stat {
 }
 
 fn stat(report: &mut ProbeReport) -> Outcome {
-    make_file()?;
-    let path = FILE.as_ptr() as usize;
+    let file = make_file(report)?;
+    let path = file.address();
     let mut stat =
         Stat { before: [0; stat::SIZE], size: 0, after: [0; stat::WORDS - stat::SIZE - 1] };
     report.execute(|| {
         stat.size = u64::MAX;
         let place = &raw mut stat as usize;
-        // SAFETY: the path is a static C string; the kernel fills in one `struct stat`.
+        // SAFETY: the path is a C string that lives; the kernel fills in one `struct stat`.
         let (cost, raw) =
             clock::window(|| unsafe { sys::call(nr::STAT, [path, place, 0, 0, 0, 0]) });
         let size = core::hint::black_box(&stat).size;
@@ -97,14 +122,15 @@ fn stat(report: &mut ProbeReport) -> Outcome {
     })
 }
 
-fn make_file() -> Result<(), Failure> {
+fn make_file(report: &ProbeReport) -> Result<FilePath, Failure> {
     let flags = flag::O_WRONLY | flag::O_CREAT | flag::O_TRUNC;
-    let made = sys::open(CStr::new(FILE), flags, 0o600).and_then(|fd| {
+    let file = FilePath::of(report, "file");
+    let made = sys::open(file.as_c(), flags, 0o600).and_then(|fd| {
         sys::write(fd, CONTENT)?;
         sys::close(fd)
     });
     match made {
-        Ok(_) => Ok(()),
+        Ok(_) => Ok(file),
         Err(error) => unsupported!("no file could be made in the root file system (error {error})"),
     }
 }

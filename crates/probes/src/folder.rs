@@ -6,6 +6,7 @@
 
 use crate::{
     failure::{Failure, Outcome, prove, tried},
+    file::FilePath,
     path::Kind::Windows,
     probe::{Probes, row},
     report::ProbeReport,
@@ -43,7 +44,6 @@ pub(crate) const PROBES: Probes = &[
     ),
 ];
 
-const FILE: &[u8] = b"/pathmeter-name\0";
 const CONTENT: &[u8] = b"sixteen bytes...";
 const POISON: u8 = 0xa5;
 const NEW: usize = flag::O_WRONLY | flag::O_CREAT | flag::O_EXCL;
@@ -56,15 +56,27 @@ fn with_path(number: usize, path: &[u8]) -> Ret {
     unsafe { sys::checked(number, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) }
 }
 
+/// Removes the file.
+fn unlink(path: &FilePath) -> Ret {
+    // SAFETY: the kernel reads a string that ends in NUL.
+    unsafe { sys::checked(nr::UNLINK, [path.address(), 0, 0, 0, 0, 0]) }
+}
+
+/// The path of the run's file in the root, where none is: a killed probe may have left one.
+fn free_path(report: &ProbeReport) -> FilePath {
+    let path = FilePath::of(report, "name");
+    let _ = unlink(&path);
+    path
+}
+
 /// The file, removed when this is dropped.
-struct Made;
+struct Made(FilePath);
 
 impl Made {
-    fn new() -> Result<Self, Failure> {
-        // One that a killed probe has left.
-        let _ = with_path(nr::UNLINK, FILE);
-        let file = tried("open of a file in the root", sys::open(CStr::new(FILE), NEW, 0o600))?;
-        let made = Self;
+    fn new(report: &ProbeReport) -> Result<Self, Failure> {
+        let path = free_path(report);
+        let file = tried("open of a file in the root", sys::open(path.as_c(), NEW, 0o600))?;
+        let made = Self(path);
         tried("write", sys::write(file, CONTENT))?;
         let _ = sys::close(file);
         Ok(made)
@@ -73,7 +85,7 @@ impl Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        let _ = with_path(nr::UNLINK, FILE);
+        let _ = unlink(&self.0);
     }
 }
 
@@ -114,11 +126,11 @@ const _: () = assert!(size_of::<Statx>() == 256);
 
 fn statx(report: &mut ProbeReport) -> Outcome {
     const BASIC: usize = 0x7ff;
-    let _file = Made::new()?;
+    let file = Made::new(report)?;
     let mut status = Statx { before: [0; 5], size: 0, after: [0; 26] };
     let size = &raw mut status.size;
-    let args = [AT_FDCWD, FILE.as_ptr() as usize, 0, BASIC, &raw mut status as usize, 0];
-    // SAFETY: the path is a static C string; the kernel fills in one `struct statx`. As below.
+    let args = [AT_FDCWD, file.0.address(), 0, BASIC, &raw mut status as usize, 0];
+    // SAFETY: the path is a C string that lives; the kernel fills in one `struct statx`. As below.
     tried("statx", unsafe { sys::checked(nr::STATX, args) })?;
     window::each(report, || {
         // SAFETY: as above; the size is part of the status.
@@ -133,24 +145,24 @@ fn statx(report: &mut ProbeReport) -> Outcome {
 fn openat2_close(report: &mut ProbeReport) -> Outcome {
     /// `struct open_how`: flags, mode, resolve.
     const HOW: [u64; 3] = [flag::O_RDONLY as u64, 0, 0];
-    let _file = Made::new()?;
+    let file = Made::new(report)?;
     let how = HOW;
-    let args = [AT_FDCWD, FILE.as_ptr() as usize, how.as_ptr() as usize, size_of_val(&how), 0, 0];
-    // SAFETY: the kernel reads a static C string and one `struct open_how`; the same below.
+    let args = [AT_FDCWD, file.0.address(), how.as_ptr() as usize, size_of_val(&how), 0, 0];
+    // SAFETY: the kernel reads a C string that lives and one `struct open_how`; the same below.
     let once = || unsafe { sys::checked(nr::OPENAT2, args) }.and_then(sys::close);
     tried("openat2", once())?;
     window::each(report, || once().is_ok())
 }
 
 fn create_delete(report: &mut ProbeReport, content: &[u8]) -> Outcome {
+    let path = free_path(report);
     let once = || -> Ret {
-        let file = sys::open(CStr::new(FILE), NEW, 0o600)?;
+        let file = sys::open(path.as_c(), NEW, 0o600)?;
         let written = if content.is_empty() { Ok(0) } else { sys::write(file, content) };
         sys::close(file)?;
-        with_path(nr::UNLINK, FILE)?;
+        unlink(&path)?;
         written
     };
-    let _ = with_path(nr::UNLINK, FILE);
     tried("a file in the root", once())?;
     window::each(report, || once() == Ok(content.len()))
 }

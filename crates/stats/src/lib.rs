@@ -24,5 +24,6 @@ pub use judge::{
 };
 pub use pairs::{
     COMMON_PERCENT, LEAST_PAIRS, MODE_PART, PairJudgement, Place, STRAY_PART, judge_pairs,
+    judge_pairs_by,
 };
 pub use tail::{FAR, TAIL_RUNS, Tail, tail};

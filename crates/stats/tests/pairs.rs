@@ -1,7 +1,7 @@
 //! [`judge_pairs`]'s verdicts on runs as they come from programs, and its general properties.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use pathmeter_stats::{Judgement, PairJudgement, Place, Verdict, judge_pairs};
+use pathmeter_stats::{Judgement, PairJudgement, Place, Verdict, judge_pairs, judge_pairs_by};
 use proptest::prelude::*;
 
 use Verdict::{Higher, Lower, ModeAppeared, Same};
@@ -221,4 +221,39 @@ proptest! {
         let (verdict, base, new) = of(judge_pairs(&runs, &more).unwrap());
         prop_assert_eq!((verdict, base + 1), (Higher, new));
     }
+}
+
+/// Runs of 31 executions of which each costs `base` and new's the run's step more; a tick falls
+/// into every tenth.
+fn stepped(steps: [i64; 6]) -> [Vec<Vec<u64>>; 2] {
+    let base = vec![vec![28_453; 31]; 6];
+    let new = moved(&base, |run, at, cost| {
+        let tick = if at % 10 == 3 { 60 } else { 0 };
+        cost.saturating_add_signed(steps[run]) + tick
+    });
+    [base, new]
+}
+
+#[test]
+fn steps_of_whole_runs_in_one_direction_are_no_change() {
+    // A TCP round trip on a kernel whose command line had a word more: its buffers lay in the
+    // first pages of their slabs in all runs, and base's never.
+    for steps in [[-2, -4, -2, -4, -2, -2], [-4, -2, -2, -4, -2, -4], [2, 4, 6, 2, 2, 4]] {
+        let [base, new] = stepped(steps);
+        assert_eq!(judged(&base, &new).0, Same, "{steps:?}");
+        assert!(!judge_pairs(&base, &new).unwrap().is_even(), "{steps:?}");
+    }
+    let [base, new] = stepped([3; 6]);
+    assert_eq!(judged(&base, &new), (Higher, 28_453, 28_456));
+    let [base, new] = stepped([49, 57, 53, 53, 51, 55]);
+    assert_eq!(judged(&base, &new).0, Higher);
+}
+
+#[test]
+fn of_the_pairs_with_the_difference_one_of_the_highest_rank_is_shown() {
+    let base = vec![vec![100; 10]; 6];
+    let new = moved(&base, |_, _, cost| cost + 5);
+    let rank = |place: Place| usize::from(place.run == 4 && place.execution == Some(7));
+    let shown = judge_pairs_by(&base, &new, rank).unwrap().place.unwrap();
+    assert_eq!((shown.run, shown.execution), (4, Some(7)));
 }

@@ -88,12 +88,6 @@ impl Plan {
         })
     }
 
-    /// How many executions come before the first of the path with this index; `None` if it is not
-    /// executed.
-    pub fn before(&self, index: usize) -> Option<usize> {
-        self.order().position(|execution| execution.path == index)
-    }
-
     /// Reads a plan back.
     ///
     /// # Errors
@@ -278,18 +272,6 @@ mod tests {
             assert!(first.iter().map(|e| e.path).eq(second.iter().map(|e| e.path)));
             assert!(first.is_sorted_by_key(|execution| execution.path));
         }
-    }
-
-    #[test]
-    fn what_is_left_out_or_idles_is_not_before_a_path() {
-        let plan = Plan::new(Suite::Exact, 3);
-        let (index, _) = Suite::Exact.find("flags.pushf").unwrap();
-        let idling = Suite::Exact.paths()[..index].iter().filter(|p| p.kind.round() == Round::Idle);
-        let before = index - idling.count();
-        assert!(before < index);
-        assert_eq!(plan.before(index), Some(before));
-        assert_eq!(plan.clone().without(0).before(index), Some(before - 1));
-        assert_eq!(plan.without(index).before(index), None);
     }
 
     #[test]

@@ -6,10 +6,11 @@ use pathmeter_stats::{self as stats, Judgement, Place};
 
 use super::{MeasuredAlike, Threshold};
 use crate::{
-    EventComparison, PairsCompared, PathComparison, PathResult, RowKind, Status, Unit, Verdict,
-    WorkComparison,
+    EventComparison, Moved, PairsCompared, PathComparison, PathResult, RowKind, Status, Unit,
+    Verdict, WorkComparison,
     difference::percent_of,
-    events::{differing, differing_in_both, moved},
+    event_pairs::EventPairs,
+    events::{EventsByRun, differing_as_sets, differing_in_both, moved},
     function::function_changes,
     tail::TailVerdict,
 };
@@ -57,7 +58,8 @@ impl<'a> Row<'a> {
         if let Some((verdict, reason)) = self.obstacle() {
             return compared(PathComparison { verdict, reason: Some(reason), ..blank }, None);
         }
-        let pairs = self.judge_in_pairs();
+        let events = self.event_pairs();
+        let pairs = self.judge_in_pairs(events.as_ref());
         let judgement = pairs.map(|it| it.judgement);
         let judgement = judgement.or_else(|| stats::judge(&base?.histogram(), &new?.histogram()));
         let place = pairs.and_then(|it| it.place);
@@ -67,7 +69,11 @@ impl<'a> Row<'a> {
             work: WorkComparison::of(base?, new?, run, rules.alike.one_qemu),
             ..blank
         };
-        let blank = with_events(blank, base?, new?, (rules, place));
+        let blank = PathComparison {
+            events: self.compare_events(events.filter(|_| pairs.is_some()), place),
+            moved: self.moved(),
+            ..blank
+        };
         let blank = with_functions(blank, base?, new?, rules);
         let Some(judgement) = judgement else { return compared(blank, run) };
         // What is beyond all values of a side is no more than its lower bounds tell.
@@ -115,14 +121,54 @@ impl<'a> Row<'a> {
         })
     }
 
+    /// The events of both sides, where both have some.
+    fn events_by_run(self) -> Option<[EventsByRun<'a>; 2]> {
+        let of = |side: &'a PathResult| Some((side.events.as_ref()?, &side.samples_per_run[..]));
+        Some([of(self.base?)?, of(self.new?)?])
+    }
+
+    /// Whether its events are those of a path; those of programs vary more.
+    fn is_path(self) -> bool {
+        self.base.is_some_and(|base| base.work.is_none()) && !self.rules.benchmarks
+    }
+
+    /// The events of a path, judged in pairs.
+    fn event_pairs(self) -> Option<EventPairs> {
+        let sides = self.events_by_run().filter(|_| self.is_path())?;
+        Some(EventPairs::of(sides, self.rules.alike.one_qemu))
+    }
+
+    /// The events in which the sides differ; `place` is the pair that the row shows.
+    fn compare_events(
+        self,
+        pairs: Option<EventPairs>,
+        place: Option<Place>,
+    ) -> Vec<EventComparison> {
+        let one_qemu = self.rules.alike.one_qemu;
+        match (pairs, self.events_by_run()) {
+            (Some(pairs), _) => pairs.compare(place),
+            (None, Some(sides)) if self.is_path() => differing_as_sets(sides, one_qemu),
+            (None, Some(sides)) => differing_in_both(sides, one_qemu),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// How far the functions that a path enters have moved.
+    fn moved(self) -> Option<Moved> {
+        let [(base, _), (new, _)] = self.events_by_run().filter(|_| self.is_path())?;
+        moved(base, new)
+    }
+
     /// The judgement by pairs: None if the two were perturbed differently, or have no pair; medians
-    /// of runs with different numbers of windows say less than the sets of a path.
-    fn judge_in_pairs(self) -> Option<stats::PairJudgement> {
+    /// of runs with different numbers of windows say less than the sets of a path. The pair is
+    /// one that has the differences of the `events` too, if there is one.
+    fn judge_in_pairs(self, events: Option<&EventPairs>) -> Option<stats::PairJudgement> {
         let (base, new) = (self.base?, self.new?);
         if base.work.is_none() && !self.rules.alike.one_agent {
             return None;
         }
-        let judged = stats::judge_pairs(&base.runs(), &new.runs())?;
+        let agreement = |place| events.map_or(0, |events| events.agreement(place));
+        let judged = stats::judge_pairs_by(&base.runs(), &new.runs(), agreement)?;
         // The executions of a region may be as many as the program likes; a path's are not.
         let has_pairs = judged.of > 0 || base.is_region() || self.rules.benchmarks;
         has_pairs.then_some(judged)
@@ -167,24 +213,6 @@ fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
         Some(path) => (path.status, path.reason.as_deref().unwrap_or("no reason given")),
     };
     (found == status).then_some(reason)
-}
-
-/// The events in which the sides differ; `place` is the pair that the row shows.
-fn with_events(
-    blank: PathComparison,
-    base: &PathResult,
-    new: &PathResult,
-    (rules, place): (Rules, Option<Place>),
-) -> PathComparison {
-    let (Some(of_base), Some(of_new)) = (&base.events, &new.events) else { return blank };
-    let sides = [(of_base, &base.samples_per_run[..]), (of_new, &new.samples_per_run[..])];
-    if blank.work.is_some() || rules.benchmarks {
-        let events = differing_in_both(sides, rules.alike.one_qemu);
-        return PathComparison { events, ..blank };
-    }
-    let in_pairs = blank.pairs.is_some();
-    let events = differing(sides, in_pairs, place, rules.alike.one_qemu);
-    PathComparison { events, moved: moved(of_base, of_new), ..blank }
 }
 
 /// The functions in which the sides differ, if they were counted on both. A side that does not
