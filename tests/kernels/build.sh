@@ -48,12 +48,12 @@ hash() {
 	sha256sum | cut -d' ' -f1
 }
 
-# Everything the source tree depends on, but for this script: after a change to it that matters
-# to the images, remove OUTDIR.
+# Everything the source tree depends on, this script too, but for its comments.
 source_inputs() {
 	sha256sum <"$tarball"
 	cat "$here"/source/*
 	[ -z "$more" ] || cat "$more"/source/*
+	sed '/^[[:space:]]*#/d' "$here/build.sh"
 }
 
 # config_of NAME: the file with its lines.
