@@ -255,6 +255,12 @@ power: cargo power-kernels ## how small a change of a kernel is found, and how m
 	@scripts/power.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter $(POWER_KERNELS) \
 		$(CACHE)/power
 
+fingerprint: cargo fixtures ## what any machine must repeat: hashes, and digests of samples
+	@scripts/packages.sh $(RUN_PACKAGES) jq:jq
+	$(CARGO) build --release --locked -p pathmeter
+	@scripts/fingerprint.sh $(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
+		$(PATHMETER_TEST_KERNELS)/base.bzImage $(PATHMETER_KERNELS)/cloud.deb
+
 job-controller: ## Kubernetes' server and Job controller, which a test of `plan emit` needs
 	@scripts/job-controller.sh $(PATHMETER_JOB_CONTROLLER)
 
@@ -263,6 +269,7 @@ cargo:
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
+	fingerprint \
 	examples bench portability \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures power-kernels power job-controller cargo

@@ -295,8 +295,9 @@ static void idle_sees_it(void)
 		 * interrupts off: in idle, after the switch to it, the longest is from `cli` to
 		 * `hlt`. If the tick was in the way, or QEMU moved the idle CPU's clock too far, it
 		 * comes again: on a busy host that race is lost now and then, sometimes twice in a
-		 * row. An instruction at which it really can't come is missed each time. A race lost
-		 * by less than a stretch goes unnoticed, so the next may come before the last. */
+		 * row. An instruction at which it really can't come is missed each time. A race
+		 * lost by less than a stretch goes unnoticed, so the next may come before the last.
+		 */
 		step = record->raised - armed;
 		odd = idle > 1 && (step + STRETCH < last || step > last + STRETCH);
 		if (odd && ++repeated < TRIES) {
