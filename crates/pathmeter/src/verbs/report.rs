@@ -303,7 +303,7 @@ impl<'a> Report<'a> {
             if let Some(session) = self.session.as_ref().filter(|_| !paths.is_empty()) {
                 let board = Board::new(self.screen);
                 let found = explain::differences(session, [base, new], &paths, &board);
-                self.keep(found, |explain| explanations.push(explain))?;
+                keep(found, &mut self.failures, |explain| explanations.push(explain))?;
             }
             if let Some(session) = &self.session {
                 let why =
@@ -325,31 +325,53 @@ impl<'a> Report<'a> {
         let windows = self.windows()?;
         let last = self.measured.len() - 1;
         let pairs = std::iter::once((0, last)).chain((0..last).map(|base| (base, base + 1)));
-        let explained = pairs.filter_map(|pair| self.explained(pair, &windows)).collect();
+        let (mut explained, mut failures) = (Vec::new(), Vec::new());
+        for pair in pairs {
+            explained.extend(self.explained(pair, &windows, &mut failures)?);
+        }
+        self.failures.append(&mut failures);
         let results = std::mem::take(&mut self.measured).into_iter().map(|it| it.result).collect();
         Ok(PageSection::History { results, windows, explained, across })
     }
 
-    /// Two kernels with the causes of their differences; none of what was not recorded.
+    /// Two kernels with the causes of their differences; none of what was not recorded, which is
+    /// added to `failures`.
     fn explained(
         &self,
         (base, new): (usize, usize),
         windows: &[Vec<SubjectWindow>],
-    ) -> Option<(usize, usize, Comparison)> {
-        let session = self.session.as_ref().filter(|_| !self.args.no_explain)?;
+        failures: &mut Vec<Failure>,
+    ) -> Result<Option<(usize, usize, Comparison)>, Failure> {
+        let Some(session) = self.session.as_ref().filter(|_| !self.args.no_explain) else {
+            return Ok(None);
+        };
         let [one, other] = [&self.measured[base], &self.measured[new]];
-        let images = [one.image.as_ref()?, other.image.as_ref()?];
+        let (Some(of_base), Some(of_new)) = (&one.image, &other.image) else { return Ok(None) };
+        let images = [of_base, of_new];
         let mut comparison = compare(&one.result, &other.result, Threshold::default());
         let window = |side: usize, path: &str| windows[side].iter().find(|it| it.path == path);
-        let explain = |path: RecordablePath<'_>| {
+        let shown = |path: &RecordablePath<'_>| {
             let (base, new) = (window(base, path.name())?, window(new, path.name())?);
-            Some(Explain::new(base.clone(), Some(new.clone())))
+            let row = comparison.paths.iter().find(|row| row.path == path.name())?;
+            let totals = [base.window.total, new.window.total].map(Some);
+            let is_its = totals == [row.base, row.new];
+            is_its.then(|| Explain::new(base.clone(), Some(new.clone())))
         };
-        let explanations: Vec<Explain> =
-            explained::changed(&comparison, &[]).filter_map(explain).collect();
+        // What the page's windows do not show is recorded: the pairs that the rows show.
+        let (mut explanations, mut rest) = (Vec::new(), Vec::new());
+        for path in explained::changed(&comparison, &[]) {
+            match shown(&path) {
+                Some(explain) => explanations.push(explain),
+                None => rest.push(path),
+            }
+        }
+        if !rest.is_empty() {
+            let found = explain::differences(session, images, &rest, &Board::new(self.screen));
+            keep(found, failures, |explain| explanations.push(explain))?;
+        }
         let why = explained::attribute(&mut comparison, &explanations, session, images);
         self.note_no_causes(why);
-        Some((base, new, comparison))
+        Ok(Some((base, new, comparison)))
     }
 
     fn note_no_causes(&self, why: Option<String>) {
@@ -380,7 +402,7 @@ impl<'a> Report<'a> {
         let mut all = Vec::new();
         for of_kernel in found {
             let mut windows = Vec::new();
-            self.keep(of_kernel, |window| windows.push(window))?;
+            keep(of_kernel, &mut self.failures, |window| windows.push(window))?;
             all.push(windows);
         }
         Ok(all)
@@ -398,26 +420,26 @@ impl<'a> Report<'a> {
         let its = windows.filter(|it| it.image_sha256 == result.configuration.image_sha256);
         its.filter(sampled).cloned().collect()
     }
+}
 
-    /// Keeps what was found, and what was not as a failure that the page states.
-    fn keep<T>(
-        &mut self,
-        found: Result<Vec<Result<T, Failure>>, Failure>,
-        mut keep: impl FnMut(T),
-    ) -> Result<(), Failure> {
-        let found = match found {
+/// Keeps what was found, and what was not as one of the `failures` that the page states.
+fn keep<T>(
+    found: Result<Vec<Result<T, Failure>>, Failure>,
+    failures: &mut Vec<Failure>,
+    mut keep: impl FnMut(T),
+) -> Result<(), Failure> {
+    let found = match found {
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        found => found.unwrap_or_else(|failure| vec![Err(failure)]),
+    };
+    for one in found {
+        match one {
+            Ok(one) => keep(one),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-            found => found.unwrap_or_else(|failure| vec![Err(failure)]),
-        };
-        for one in found {
-            match one {
-                Ok(one) => keep(one),
-                Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-                Err(failure) => self.failures.push(failure),
-            }
+            Err(failure) => failures.push(failure),
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Does something for each, two at once; all that went wrong with a pair ends it.
