@@ -238,7 +238,7 @@ fn whoever_waits_takes_over_from_one_that_is_killed_or_interrupted() {
 #[test]
 fn one_that_is_stopped_is_not_waited_for_beyond_the_limit() {
     let scene = Scene::cold();
-    let [first, second] = one_waits_for_another(&scene, &["--timeout", "8"]);
+    let [first, second] = one_waits_for_another(&scene, &["--timeout", "20"]);
     first.signal(Signal::STOP);
     let run = second.wait();
     run.succeeded().assert_printed(&["another pathmeter takes too long"]);

@@ -180,14 +180,14 @@ fn a_window_that_begins_in_no_path_has_a_row_that_says_why() {
 fn one_window_in_no_path_costs_nothing_of_another() {
     let kernel = built("base");
     let arguments = ["measure", &kernel, "--window", "w=start_kernel..do_exit", "--window", WAKE];
-    let only = ["--perturb", "1", "--only", "*/wake,switch.pipe/w,file.stat/wake,*.getppid"];
+    let only = ["--perturb", "1", "--only", "*/wake,switch.pipe/w,getcpu.lsl/wake,*.getppid"];
     let run = Scene::warm().run(&[&arguments[..], &only, &["--json"]].concat());
     assert_eq!(run.code, 3, "{}", run.stderr);
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(path(&result, "switch.pipe/wake")["status"], "ok");
     assert_eq!(path(&result, "syscall.getppid")["status"], "ok");
     // Nothing that was asked for is left out.
-    for (name, why) in [("*/w", "began in no path"), ("file.stat/wake", "in this path")] {
+    for (name, why) in [("*/w", "began in no path"), ("getcpu.lsl/wake", "in this path")] {
         let row = path(&result, name);
         let reason = row["reason"].as_str().unwrap();
         assert!(row["status"] == "failed" && reason.contains(why), "{row}");

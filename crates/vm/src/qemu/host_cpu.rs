@@ -5,41 +5,49 @@
 //! look at the clock while the first had not yet added to it what it had executed
 //! (`docs/explanation/exactness.md`).
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::io::ErrorKind;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// How many QEMUs of this process each CPU of the host has.
-static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
+/// Most QEMUs of one CPU that are told apart.
+const MOST: usize = 16;
 
 /// A place on one CPU of the host, until it is dropped.
 pub(crate) struct Place {
     cpu: usize,
-    taken: &'static Mutex<BTreeMap<usize, usize>>,
+    /// What shows other processes that it is taken.
+    #[allow(dead_code, reason = "it is held until the place is dropped")]
+    claim: Option<UnixDatagram>,
 }
 
 impl Place {
-    /// On the CPU with the fewest of this process's QEMUs; None if the host does not say which we
-    /// may use.
+    /// On the CPU with the fewest QEMUs of all processes of this host; None if the host does not
+    /// say which CPUs we may use.
     pub(crate) fn take() -> Option<Self> {
-        Self::on_one_of(&allowed_cpus(), std::process::id() as usize, &TAKEN)
+        Self::on_one_of(&allowed_cpus(), "pathmeter")
     }
 
-    /// The first of `cpus` with the fewest, beginning at `first`: at another one in each process,
-    /// so that several processes at once are spread too.
-    fn on_one_of(
-        cpus: &[usize],
-        first: usize,
-        taken: &'static Mutex<BTreeMap<usize, usize>>,
-    ) -> Option<Self> {
-        let first = first.checked_rem(cpus.len())?;
-        let (before, from) = cpus.split_at(first);
-        let mut places = taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let load = |cpu: &&usize| places.get(*cpu).copied().unwrap_or(0);
-        let cpu = *from.iter().chain(before).min_by_key(load)?;
-        *places.entry(cpu).or_default() += 1;
-        Some(Self { cpu, taken })
+    /// A place is a socket with an abstract name, which the kernel gives to one process at a time
+    /// and takes back however that ends (unix(7)). Where there are no such sockets, it is one of
+    /// `cpus` by this process's number.
+    fn on_one_of(cpus: &[usize], prefix: &str) -> Option<Self> {
+        for number in 0..MOST {
+            for &cpu in cpus {
+                match claim(&format!("{prefix}-cpu-{cpu}-{number}")) {
+                    Ok(socket) => return Some(Self { cpu, claim: Some(socket) }),
+                    Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+                    Err(_) => return Self::by_number(cpus),
+                }
+            }
+        }
+        Self::by_number(cpus)
+    }
+
+    fn by_number(cpus: &[usize]) -> Option<Self> {
+        let place = (std::process::id() as usize).checked_rem(cpus.len())?;
+        Some(Self { cpu: *cpus.get(place)?, claim: None })
     }
 
     /// The CPU, as the kernel takes it.
@@ -50,13 +58,8 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut places = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = places.get_mut(&self.cpu) {
-            *count = count.saturating_sub(1);
-        }
-    }
+fn claim(name: &str) -> std::io::Result<UnixDatagram> {
+    UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(name)?)
 }
 
 /// The host's CPUs that we may use, by number; none if the host does not say.
@@ -83,23 +86,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guest_goes_where_the_last_one_has_left() {
-        static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
-        let take = || Place::on_one_of(&[3, 5], 1, &TAKEN).unwrap();
-        let (first, second) = (take(), take());
-        assert_eq!((first.cpu, second.cpu), (5, 3));
+    fn a_guest_goes_where_the_fewest_are_and_where_the_last_one_has_left() {
+        let prefix = format!("pathmeter-test-{}", std::process::id());
+        let take = || Place::on_one_of(&[3, 5], &prefix).unwrap();
+        let (first, second, third) = (take(), take(), take());
+        assert_eq!([first.cpu, second.cpu, third.cpu], [3, 5, 3]);
         drop(second);
-        let third = take();
-        assert_eq!(third.cpu, 3);
-        let fourth = take();
-        assert_eq!(fourth.cpu, 5);
-        drop((first, fourth));
         assert_eq!(take().cpu, 5);
+        let all: Vec<Place> = (0..2 * MOST).map(|_| take()).collect();
+        assert_eq!(all.iter().filter(|place| place.claim.is_none()).count(), 2);
     }
 
     #[test]
     fn a_host_that_names_no_cpu_keeps_a_guest_nowhere() {
-        static TAKEN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
-        assert!(Place::on_one_of(&[], 7, &TAKEN).is_none());
+        assert!(Place::on_one_of(&[], "pathmeter-test-none").is_none());
     }
 }
