@@ -11,7 +11,7 @@ const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
 
 /// A path of these runs.
 fn of_runs(runs: &[Vec<u64>]) -> PathResult {
-    let samples_per_run = runs.iter().map(|run| run.len() as u32).collect();
+    let samples_per_run = runs.iter().map(|run| u32::try_from(run.len()).unwrap_or(0)).collect();
     PathResult { samples_per_run, ..path("a.b", &runs.concat()) }
 }
 
@@ -52,7 +52,9 @@ fn a_run_whose_windows_stopped_early_has_its_median_and_no_pairs() {
 #[test]
 fn where_no_run_has_as_many_windows_the_sets_decide() {
     let (base, mut new) = (modes(0), modes(0));
-    new.iter_mut().for_each(|run| run.truncate(3));
+    for run in &mut new {
+        run.truncate(3);
+    }
     let row = row(&base, &new);
     assert_eq!((row.pairs, row.verdict), (None, Verdict::Same));
 }
