@@ -79,8 +79,8 @@ fn two_kernels_are_the_same_numbers_wherever_they_are_shown() {
     assert_explained(&document, text, &page);
 }
 
-/// Every explanation is of the row's pair, with the events of its row, or says on the spot which
-/// windows it shows.
+/// Checks that every explanation shows the pair of its row, with the events of that pair, or states
+/// which other windows it shows.
 fn assert_explained(document: &Value, text: &str, page: &str) {
     let rows = array(&document["comparison"]["paths"]);
     let explanations = array(&document["explanations"]);

@@ -225,7 +225,7 @@ proptest! {
 
 /// Runs of 31 executions of which each costs `base` and new's the run's step more; a tick falls
 /// into every tenth.
-fn stepped(steps: [i64; 6]) -> [Vec<Vec<u64>>; 2] {
+fn step_runs(steps: [i64; 6]) -> [Vec<Vec<u64>>; 2] {
     let base = vec![vec![28_453; 31]; 6];
     let new = moved(&base, |run, at, cost| {
         let tick = if at % 10 == 3 { 60 } else { 0 };
@@ -239,13 +239,13 @@ fn steps_of_whole_runs_in_one_direction_are_no_change() {
     // A TCP round trip on a kernel whose command line had a word more: its buffers lay in the
     // first pages of their slabs in all runs, and base's never.
     for steps in [[-2, -4, -2, -4, -2, -2], [-4, -2, -2, -4, -2, -4], [2, 4, 6, 2, 2, 4]] {
-        let [base, new] = stepped(steps);
+        let [base, new] = step_runs(steps);
         assert_eq!(judged(&base, &new).0, Same, "{steps:?}");
         assert!(!judge_pairs(&base, &new).unwrap().is_even(), "{steps:?}");
     }
-    let [base, new] = stepped([3; 6]);
+    let [base, new] = step_runs([3; 6]);
     assert_eq!(judged(&base, &new), (Higher, 28_453, 28_456));
-    let [base, new] = stepped([49, 57, 53, 53, 51, 55]);
+    let [base, new] = step_runs([49, 57, 53, 53, 51, 55]);
     assert_eq!(judged(&base, &new).0, Higher);
 }
 

@@ -58,7 +58,7 @@ impl<'a> Row<'a> {
         if let Some((verdict, reason)) = self.obstacle() {
             return compared(PathComparison { verdict, reason: Some(reason), ..blank }, None);
         }
-        let events = self.event_pairs();
+        let events = self.judge_events();
         let pairs = self.judge_in_pairs(events.as_ref());
         let judgement = pairs.map(|it| it.judgement);
         let judgement = judgement.or_else(|| stats::judge(&base?.histogram(), &new?.histogram()));
@@ -71,7 +71,7 @@ impl<'a> Row<'a> {
         };
         let blank = PathComparison {
             events: self.compare_events(events.filter(|_| pairs.is_some()), place),
-            moved: self.moved(),
+            moved: self.count_moved(),
             ..blank
         };
         let blank = with_functions(blank, base?, new?, rules);
@@ -133,7 +133,7 @@ impl<'a> Row<'a> {
     }
 
     /// The events of a path, judged in pairs.
-    fn event_pairs(self) -> Option<EventPairs> {
+    fn judge_events(self) -> Option<EventPairs> {
         let sides = self.events_by_run().filter(|_| self.is_path())?;
         Some(EventPairs::of(sides, self.rules.alike.one_qemu))
     }
@@ -154,7 +154,7 @@ impl<'a> Row<'a> {
     }
 
     /// How far the functions that a path enters have moved.
-    fn moved(self) -> Option<Moved> {
+    fn count_moved(self) -> Option<Moved> {
         let [(base, _), (new, _)] = self.events_by_run().filter(|_| self.is_path())?;
         moved(base, new)
     }

@@ -11,7 +11,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Most QEMUs of one CPU that are told apart.
+/// Most QEMUs that are counted on one CPU; further ones go to a CPU by their process's number.
 const MOST: usize = 16;
 
 /// A place on one CPU of the host, until it is dropped.
