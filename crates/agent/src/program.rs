@@ -153,7 +153,8 @@ impl Told {
     }
 }
 
-/// One run: the program, its end, what it wrote.
+/// One run: the program, its end, what it wrote; first the kernel gets the time to free what the
+/// run before left.
 fn run(
     port: &mut Port,
     (job, folder): (&Job<'_>, CStr<'_>),
@@ -165,6 +166,7 @@ fn run(
     port.send_program_begin(run);
     // From here on all is seen: the switch to the program's process too.
     clock::mark_path(0);
+    task::await_frees();
     guest::seed_random(run);
     disturb_memory(run);
     let kept = sys::mapped();

@@ -14,8 +14,13 @@ use crate::{command, guest, holders::Holders, trouble::Trouble};
 /// Random numbers reseeded from `number`, then `/paths` executed as a child, waited for. What its
 /// probes leave becomes this process's children: they are taken from the list of processes
 /// as they end, or later paths would find them in it.
+///
+/// The kernel first gets the time to free what the run before held: what it frees later than the
+/// new holders allocate, and so which objects these get, would depend on the tick, which one
+/// instruction more moves.
 pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
     guest::seed_random(u64::from(number));
+    task::await_frees();
     let _holders = Holders::of(number);
     match task::in_child_reaping(|| execute(number, round)) {
         Ok(Ended::Exit(0)) => Ok(()),

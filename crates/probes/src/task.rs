@@ -291,16 +291,21 @@ pub fn futex_wake(word: &AtomicU32) -> usize {
 /// Gives the kernel time for what is left to do of what came before: memory freed after a grace
 /// period, work put off to a tick. The caller, a FIFO task, is an ordinary one meanwhile, since the
 /// kernel's own threads must get their turn.
+#[cfg(not(feature = "batch"))]
+pub fn settle() -> Result<(), Failure> {
+    ordinary()?;
+    await_frees();
+    fifo()
+}
+
+/// Three ticks of a kernel with 250 a second, in which it frees memory after a grace period. The
+/// caller is an ordinary task.
 ///
 /// The time is filled with instructions rather than slept away: whenever the CPU idles, QEMU moves
 /// the clock on from another thread, and there is a race in that (`docs/explanation/exactness.md`).
-#[cfg(not(feature = "batch"))]
-pub fn settle() -> Result<(), Failure> {
-    /// Three ticks of a kernel with 250 a second.
+pub fn await_frees() {
     const LONG_ENOUGH: u64 = 12_000_000;
-    ordinary()?;
     clock::busy(LONG_ENOUGH);
-    fifo()
 }
 
 /// On a live host the kernel has had that time, between two processes that execute a path.
