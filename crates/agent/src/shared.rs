@@ -34,6 +34,9 @@ impl SharedReport {
             })?;
         let place = NonNull::new(address as *mut ProbeReport);
         let place = place.ok_or_else(|| Text::format(format_args!("shared memory at 0")))?;
+        // Touched before a probe counts its page faults, whichever paths came before.
+        // SAFETY: page-aligned memory of that size, mapped just now; any bytes are a ProbeReport.
+        unsafe { place.write_bytes(0, 1) };
         Ok(Self { place, restraint, bits })
     }
 

@@ -13,10 +13,12 @@
 //! still stand in the tables once.
 #![cfg_attr(not(test), no_std)]
 
+mod group;
 mod host;
 mod left_out;
 mod suite;
 
+pub use group::{GROUPS, Group};
 pub use host::{CHAIN_LENGTH, EMPTY, HOST, HostPath, MULTIPLY, ROTATE, UNROLLED};
 pub use left_out::left_out;
 pub use pathmeter_probes::{

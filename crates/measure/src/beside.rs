@@ -14,6 +14,7 @@ use crate::packed_program::{PackedProgram, memory_for};
 use crate::path_point_windows::{self, in_no_path, row_names};
 use crate::program_result::{self, Asked};
 use crate::results::sha256;
+use crate::selection::is_selected;
 use crate::session::{Report, Session};
 
 /// What is to be measured beside the built-in paths.
@@ -79,7 +80,15 @@ impl<'a> Probes<'a> {
         path_point_windows::find(session, image, self.beside.windows, progress)
     }
 
-    /// Measures `image`, or finds its result in the cache, with the regions of all probes.
+    /// Whether a path is selected by its name, or by that of one of its windows.
+    fn is_wanted(&self, path: &str) -> bool {
+        let of_window =
+            |window: &PointWindow| is_selected(self.only, &format!("{path}/{}", window.name));
+        is_selected(self.only, path) || self.beside.windows.iter().any(of_window)
+    }
+
+    /// Measures `image`, or finds its result in the cache, with the regions of all probes: at least
+    /// the paths that are selected.
     pub fn measure(
         &self,
         session: &Session,
@@ -87,6 +96,7 @@ impl<'a> Probes<'a> {
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
         self.find(session, image, progress)?;
+        let session = &session.of_paths(|path| self.is_wanted(path));
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let windows = self.beside.windows;

@@ -53,19 +53,21 @@ pub(crate) fn measure(
 ) -> Result<Vec<PathResult>, Failure> {
     let kallsyms = session.symbols(image, progress)?;
     let table = points::table_of(image, &kallsyms, window, windows_of_paths())?;
-    let (executions, counting) = session.count_window(image, &table, progress)?;
-    let counted = Counted::new(&executions, counting);
-    if let Some(fault) = counted.fault() {
+    let counted = session.count_windows(image, &table, progress)?;
+    let guests: Vec<Counted> =
+        counted.into_iter().map(|(order, counting)| Counted::new(&order, counting)).collect();
+    if let Some(fault) = guests.iter().find_map(Counted::fault) {
         let error = std::io::Error::other(format!("{window}: {fault}"));
         return Err(Failure::System { doing: "counting a window", error });
     }
-    let (mut rows, loose) = rows(window, &counted);
+    let (mut rows, loose) = rows(window, &guests);
     let chosen = points::alternatives(window, &points::finder(image, &kallsyms)?);
     for row in &mut rows {
         row.checks.extend(chosen.iter().cloned());
     }
     if loose.misplaced > 0 || rows.is_empty() {
-        let why = why_none(loose, counted.any_without_end());
+        let all = session.measures_all_groups();
+        let why = why_none(loose, guests.iter().any(Counted::any_without_end), all);
         return Ok(vec![PathResult::failed(&in_no_path(window), Unit::Instructions, &why)]);
     }
     Ok(rows)
@@ -83,7 +85,7 @@ pub(crate) fn row_names(window: &PointWindow) -> impl Iterator<Item = String> {
 }
 
 /// Why there are no rows, and what to look at.
-fn why_none(loose: LoosePoints, without_end: bool) -> String {
+fn why_none(loose: LoosePoints, without_end: bool, all: bool) -> String {
     if loose.misplaced > 0 {
         return "it has a point in the middle of an instruction, where control never comes: \
                 `objdump -d` of the kernel shows where instructions begin"
@@ -94,12 +96,14 @@ fn why_none(loose: LoosePoints, without_end: bool) -> String {
                 control come to its end?"
             .to_owned();
     }
+    let paths = if all { "no path" } else { "none of the paths that --only selects" };
     match loose.elsewhere {
-        0 => "it began in no path: is that function executed, and called so? `pathmeter explain \
-              PATH` shows what a path executes"
-            .to_owned(),
+        0 => format!(
+            "it began in {paths}: is that function executed, and called so? `pathmeter explain \
+             PATH` shows what a path executes"
+        ),
         times => format!(
-            "it began in no path; {times} times its points came for another reason: from= and \
+            "it began in {paths}; {times} times its points came for another reason: from= and \
              same-task decide which count"
         ),
     }
@@ -112,11 +116,14 @@ pub(crate) fn windows_of_paths() -> impl Iterator<Item = usize> {
 }
 
 /// The rows, and what was seen beside the windows in all paths.
-fn rows(window: &PointWindow, counted: &Counted) -> (Vec<PathResult>, LoosePoints) {
+fn rows(window: &PointWindow, guests: &[Counted]) -> (Vec<PathResult>, LoosePoints) {
     let paths = || Suite::Exact.paths().iter().enumerate();
-    let rows = paths().filter_map(|(index, path)| row(window, path, &counted.runs(index), counted));
-    let loose = paths().flat_map(|(index, _)| counted.runs(index)).map(|run| run.loose).sum();
-    (rows.collect(), loose)
+    // A path is executed in one guest.
+    let each = || paths().flat_map(|it| guests.iter().map(move |counted| (it, counted)));
+    let rows = each()
+        .filter_map(|((index, path), counted)| row(window, path, &counted.runs(index), counted));
+    let loose = each().flat_map(|((index, _), counted)| counted.runs(index)).map(|run| run.loose);
+    (rows.collect(), loose.sum())
 }
 
 /// None if no window began in the path after the warm-up.

@@ -108,8 +108,8 @@ pub fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<
     results.into_iter().next().unwrap_or_else(|| Err(missing()))
 }
 
-/// Records `paths` in one guest: of each the window that stands for all; `names` gives names to
-/// addresses.
+/// Records `paths`, those of one group in one guest: of each the window that stands for all;
+/// `names` gives names to addresses.
 ///
 /// # Errors
 /// For all paths, what stands in the way of all.
@@ -122,12 +122,13 @@ pub fn recorded(
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let mut results: Vec<Option<Result<SubjectWindow, Failure>>> =
         paths.iter().map(|_| None).collect();
-    // Each window is recorded in a guest of its own, as it is counted; all else in one.
+    // Each window is recorded in a guest of its own, as it is counted, and each group, too.
     let mut left: Vec<usize> = (0..paths.len()).collect();
     while let Some(first) = left.first() {
-        let window = paths[*first].window;
+        let guest = |path: &RecordablePath<'_>| (path.window.cloned(), session.plan_with(image, path.index));
+        let of_first = guest(&paths[*first]);
         let (now, later): (Vec<usize>, Vec<usize>) =
-            left.iter().partition(|place| paths[**place].window == window);
+            left.iter().partition(|place| guest(&paths[**place]) == of_first);
         let of_guest: Vec<RecordablePath<'_>> = now.iter().map(|place| paths[*place]).collect();
         let windows = recorded_in_one(session, image, &of_guest, names, progress)?;
         for (place, window) in now.into_iter().zip(windows) {
@@ -138,7 +139,7 @@ pub fn recorded(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// The same of paths of which all or none have this window.
+/// The same of paths of one group, of which all or none have this window.
 fn recorded_in_one(
     session: &Session,
     image: &Image,

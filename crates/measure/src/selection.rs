@@ -86,6 +86,12 @@ impl Selection {
     }
 }
 
+/// Whether one of the patterns selects this name, or there is no pattern: before it is known whether
+/// each of them selects anything.
+pub fn is_selected(patterns: &[String], name: &str) -> bool {
+    patterns.is_empty() || patterns.iter().any(|pattern| WildMatch::new(pattern).matches(name))
+}
+
 /// The index of the path `name` in the exact suite, if it has windows that can be recorded.
 pub fn one_path(name: &str) -> Result<usize, Failure> {
     let Some((index, path)) = Suite::Exact.find(name) else {

@@ -12,9 +12,9 @@ use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
-    Accounting, Cache, Condition, Entry, Execution, FIRMWARE, Firmware, Interrupt, Kernel,
+    Accounting, Cache, Condition, Execution, FIRMWARE, Firmware, Interrupt, Kernel,
     MeasuredKernel, Parcel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram,
-    Recorded, RecordingLimits, Request, Settings, Sought, VmError,
+    Recorded, RecordingLimits, Request, Settings, VmError,
 };
 
 use crate::failure::Failure;
@@ -22,11 +22,13 @@ use crate::guest_files::{guest_report, note_of};
 use crate::image::Image;
 use crate::path_result::{path_result, with_cause};
 use crate::path_rows::Counted;
-use crate::plan_results::{Elsewhere, PlanResults};
+use crate::plan_results::PlanResults;
 use crate::repeat;
-use crate::results::{self, sha256};
-use crate::waits::{self, WaitPoints};
+use crate::session::groups::{Groups, Part};
+use crate::results::sha256;
+use crate::waits::WaitPoints;
 
+mod groups;
 mod identity;
 mod kept;
 mod witness;
@@ -62,6 +64,8 @@ pub struct Session {
     interrupt: Interrupt,
     agent_sha256: String,
     initramfs_sha256: String,
+    /// The groups of paths that are measured.
+    groups: Groups,
     /// Whether snapshots are kept that only one program can be executed from.
     keeps_own_snapshots: bool,
     /// What the user is still to be told.
@@ -73,6 +77,7 @@ impl Session {
     pub fn new(qemu: Qemu, cache: Option<Cache>, guests: Guests, interrupt: Interrupt) -> Self {
         let Guests { settings, runs, limit } = guests;
         let parcel = Parcel::of_paths(&Plan::new(Suite::Exact, runs), &Condition::default());
+        let initramfs_sha256 = sha256((parcel.sha256() + &groups::plans(runs)).as_bytes());
         Self {
             qemu,
             cache,
@@ -82,7 +87,8 @@ impl Session {
             limit,
             interrupt,
             agent_sha256: pathmeter_vm::agent_sha256(),
-            initramfs_sha256: parcel.sha256(),
+            initramfs_sha256,
+            groups: Groups::ALL,
             keeps_own_snapshots: true,
             note: Mutex::default(),
         }
@@ -117,64 +123,26 @@ impl Session {
 
     fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
         let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
-        if let Some(result) = self.planned(image, None, is_of)? {
-            return Ok(result);
+        match self.planned(image, None, is_of)? {
+            Some(result) => Ok(result),
+            None => self.measure_parts(image, progress),
         }
-        let Some(cache) = &self.cache else { return self.measure_anew(image, progress) };
-        let caller = self.caller(progress);
-        let read = |entry: Entry| {
-            let result = results::read(&entry)?;
-            Ok(result.filter(is_of))
-        };
-        let sought = cache.seek(self.result_key(image), caller, read);
-        let slot = match sought.map_err(|error| image.failure(error))? {
-            Sought::Found(result) => {
-                self.tell(Elsewhere::Cache);
-                return Ok(Measurement { subject: image.subject(), ..result });
-            }
-            Sought::Missing(slot) => slot,
-        };
-        let result = self.measure_anew(image, progress)?;
-        results::keep(slot, &result);
-        Ok(result)
     }
 
     /// Measures once; a guest with two CPUs until two measurements, each of a boot of its own, give
-    /// the same document.
-    fn measure_anew(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        self.tell(Elsewhere::Guest);
-        if image.cpus() == 1 {
-            return self.measure_now(image, progress);
-        }
-        let booting = self.again(None);
-        repeat::twice(|| booting.measure_now(image, progress))?
-            .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
-    }
-
-    fn measure_now(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
-        let points = waits::points(image, &self.symbols(image, progress)?);
-        let measured = self.with_points(image, &points.table, progress, |request| {
-            pathmeter_vm::measure(request, &pathmeter_trace::count)
-        })?;
-        Ok(self.document(image, measured, &points))
-    }
-
-    /// What is counted in a window between two points, in all executions of paths: from the cache,
-    /// or anew.
-    pub fn count_window(
+    /// the same documents.
+    fn measure_anew(
         &self,
         image: &Image,
-        table: &PointTable,
+        parts: &[Part],
         progress: Report<'_>,
-    ) -> Result<(Vec<Execution>, Counting), Failure> {
-        let measured = self.with_points(image, table, progress, |request| {
-            pathmeter_vm::measure(request, &pathmeter_trace::count)
-        })?;
-        measured.counts.ok_or_else(|| Failure::Usage {
-            message: "this QEMU can't see windows between two points of the kernel".to_owned(),
-            help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
-                .to_owned(),
-        })
+    ) -> Result<Vec<Measurement>, Failure> {
+        if image.cpus() == 1 {
+            return self.measure_now(image, parts, progress);
+        }
+        let booting = self.again(None);
+        repeat::twice(|| booting.measure_now(image, parts, progress))?
+            .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
     /// The same, with guests of so much memory, in MiB.
@@ -270,8 +238,8 @@ impl Session {
         self.with_request(image, progress, pathmeter_vm::measure_elapsed)
     }
 
-    /// Records the paths with these indexes, all in one guest, in their order; `read` makes of each
-    /// trace what it will. Of paths that `table` has windows for, those are recorded that begin
+    /// Records these executions, of paths of one group, all in one guest, in their order; `read`
+    /// makes of each trace what it will. Of paths that `table` has windows for, those are recorded that begin
     /// after the first `warm` begin markers.
     pub fn record<R: Send>(
         &self,
@@ -283,8 +251,9 @@ impl Session {
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, bytes, most };
+        let Some(first) = wanted.first() else { return Ok(Vec::new()) };
+        let plan = self.plan_with(image, first.path);
         let recorded = self.with_points(image, table, progress, |request| {
-            let plan = Plan::new(Suite::Exact, request.runs);
             pathmeter_vm::record(request, &plan, wanted, limits, read)
         })?;
         let named = |one: Result<_, VmError>| one.map_err(|error| image.failure(error));
@@ -343,7 +312,7 @@ impl Session {
         &self,
         image: &Image,
         measured: MeasuredKernel<Counting>,
-        points: &WaitPoints,
+        (part, points): (Part, &WaitPoints),
     ) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;
@@ -362,7 +331,7 @@ impl Session {
             subject: image.subject(),
             configuration: Configuration { clock: unit, proofs, ..configuration },
             guest: Some(guest),
-            paths: paths.map(result).collect(),
+            paths: paths.filter(|(_, (path, _))| part.holds(path)).map(result).collect(),
             execution: None,
             notes: measured.notes,
         }

@@ -10,7 +10,8 @@ use pathmeter_vm::{PathOutcome, PathStatus};
 
 use crate::image::Image;
 
-/// The points of one kernel's waits.
+/// The points of one kernel's waits; none by default.
+#[derive(Default)]
 pub(crate) struct WaitPoints {
     /// As the plugins read them.
     pub(crate) table: PointTable,

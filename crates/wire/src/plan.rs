@@ -14,7 +14,7 @@
 
 use core::fmt;
 
-use pathmeter_catalogue::{Path, Round, Suite};
+use pathmeter_catalogue::{Group, Path, Round, Suite};
 
 use crate::message::{MAX_PATHS, MAX_RUNS};
 
@@ -42,6 +42,13 @@ impl Plan {
     /// [`MAX_RUNS`] of them.
     pub const fn new(suite: Suite, runs: u32) -> Self {
         Self { suite, runs, skip: [0; WORDS] }
+    }
+
+    /// The paths of one group of [`Suite::Exact`], each in `runs` perturbed runs.
+    pub fn of_group(group: &Group, runs: u32) -> Self {
+        let others = Suite::Exact.paths().iter().enumerate();
+        let others = others.filter(|(_, path)| !group.holds(path.name));
+        others.fold(Self::new(Suite::Exact, runs), |plan, (index, _)| plan.without(index))
     }
 
     /// The same without the path with this index. An index that the suite has not changes nothing.

@@ -138,10 +138,12 @@ fn what_is_no_window_of_this_kernel_is_refused() {
 }
 
 #[test]
-fn one_nop_more_a_system_call_is_in_its_window() {
-    let options = ["--window", "call=entry_SYSCALL_64..__x64_sys_getppid,nth=1"];
+fn one_nop_more_a_system_call_is_in_each_of_its_windows() {
+    let options = ["--window", "call=entry_SYSCALL_64..__x64_sys_getppid,inside=inner"];
     let (code, comparison) =
         compared(&built("base"), &built("nop"), &options, &[&program("regions"), "good"]);
     let call = window(&comparison, "call");
     assert_eq!((code, call["verdict"].as_str()), (1, Some("higher")), "{call}");
+    assert_eq!(call["difference"], 1, "{call}");
+    assert_eq!((&call["pairs"]["agreeing"], &call["pairs"]["of"]), (&60.into(), &60.into()));
 }

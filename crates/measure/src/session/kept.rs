@@ -75,10 +75,6 @@ impl Session {
         found.as_asked() == self.configuration(image, found.release.clone(), own)
     }
 
-    pub(super) fn result_key(&self, image: &Image) -> Key {
-        self.key_of(EntryKind::Result, "result", image)
-    }
-
     /// The key of a document of `image` that depends on all that a result does, and on what
     /// `document` says.
     pub fn key_of(&self, kind: EntryKind, document: &str, image: &Image) -> Key {

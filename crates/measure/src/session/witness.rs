@@ -22,7 +22,8 @@ impl Session {
     ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
         let measured = self.with_request(image, progress, |request| {
             let plan = pathmeter_vm::witness_plan(request.settings);
-            pathmeter_vm::measure_plan(&request.as_in_bochs(), &plan, &pathmeter_trace::count)
+            let request = request.as_in_bochs();
+            pathmeter_vm::measure_plan(&request, (&plan, None), &pathmeter_trace::count)
         })?;
         let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
         Ok((measured.paths, counts.unwrap_or_else(|| Counted::new(&[], Counting::default()))))

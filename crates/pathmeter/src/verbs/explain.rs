@@ -108,7 +108,8 @@ fn placed<'a>(
 ) -> Result<RecordablePath<'a>, Failure> {
     let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
     let beside = Beside { windows: &windows, programs: &[] };
-    let probes = Probes::new(beside, guest.size(), &[])?;
+    let name = [path.name().to_owned()];
+    let probes = Probes::new(beside, guest.size(), &name)?;
     let measure = |image: &Image| {
         board.during(image.subject().name, |progress| probes.measure(session, image, progress))
     };

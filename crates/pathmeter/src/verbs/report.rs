@@ -27,7 +27,7 @@ use pathmeter_measure::interrupt;
 use pathmeter_measure::recording::Inlined;
 use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::recordings::recordings;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::selection::{Selection, is_selected};
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
 
@@ -169,6 +169,7 @@ impl<'a> Report<'a> {
     fn measure(&mut self) -> Result<(), Failure> {
         let mut results = Vec::new();
         if let Some(session) = &self.session {
+            let session = session.of_paths(|path| is_selected(&self.args.only, path));
             let board = Board::new(self.screen);
             let one =
                 |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));

@@ -63,6 +63,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
     let program = packed(args, screen)?;
     let (session, image) = opened(args, &sets)?;
+    let session = session.of_paths(|path| selection.holds(path));
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
     let under = |image| Under {
@@ -228,7 +229,7 @@ impl Under<'_> {
         };
         let row = against.paths.row(about(), &new);
         let row = if row.is_in_doubt() { self.confirmed(row, entry, against)? } else { row };
-        // What a path costs was decided with all of them at hand.
+        // What a path costs was decided with all paths of the guests at hand.
         let part = against.paths.row(about(), &self.selection.apply(new.clone()));
         let row = row.only(&part, |path| self.selection.holds(path));
         // One that changed none of the paths that are shown may not have been in force.

@@ -49,7 +49,7 @@ impl<'a, G: Guest> AgentRun<'a, G> {
         let windows = plan.suite().paths().iter().map(|path| path.kind.samples());
         let windows: Vec<u32> = windows.collect();
         let gathered = Gathered::new(&windows, plan.runs());
-        let of = u64::from(plan.runs()) * windows.len() as u64;
+        let of = plan.order().count() as u64;
         Self { request, suite: plan.suite(), of, guest, gathered, run: 0 }
     }
 

@@ -1,6 +1,7 @@
 //! One kernel, measured: from its image, or its snapshot, to the outcomes of all paths.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_wire::plan::Execution;
@@ -39,32 +40,38 @@ pub struct MeasuredKernel<C> {
     pub notes: Vec<String>,
 }
 
-/// Measures one kernel. `read` is handed the counter's stream as it comes, on a thread of its own;
-/// it should read to the end, and what it returns is handed back.
-pub fn measure<C: Send>(
-    request: &Request<'_>,
-    read: &(dyn Fn(File) -> C + Sync),
-) -> Result<MeasuredKernel<C>, VmError> {
-    measure_plan(request, &Plan::new(Suite::Exact, request.runs), read)
-}
-
-/// The same with a plan of one's own. The paths that it leaves out have failed.
-pub fn measure_plan<C: Send>(
+/// The snapshot that guests with `plan` are restored from, for several of these to begin with: from
+/// the cache, or of a guest that is booted. None if they are not restored, or not handed their plan.
+pub fn common_snapshot(
     request: &Request<'_>,
     plan: &Plan,
+) -> Result<Option<Arc<Snapshot>>, VmError> {
+    let parcel = request.parcel_of(plan);
+    if !parcel.is_handed_over() {
+        return Ok(None);
+    }
+    snapshot::<QemuGuest>(request.qemu, request, &parcel).map(|it| Some(Arc::new(it)))
+}
+
+/// Measures one kernel with this plan, restored from `snapshot`, if there is one already. The paths
+/// that the plan leaves out have failed. `read` is handed the counter's stream as it comes, on a
+/// thread of its own; it should read to the end, and what it returns is handed back.
+pub fn measure_plan<C: Send>(
+    request: &Request<'_>,
+    (plan, snapshot): (&Plan, Option<Arc<Snapshot>>),
     read: &(dyn Fn(File) -> C + Sync),
 ) -> Result<MeasuredKernel<C>, VmError> {
-    measure_in::<QemuGuest, C>(request.qemu, request, plan, &Counter::of(request, read)?)
+    let counter = Counter::of(request, read)?;
+    measure_in::<QemuGuest, C>(request.qemu, request, (plan, snapshot), &counter)
 }
 
 fn measure_in<G: Guest, C: Send>(
     host: &G::Host,
     request: &Request<'_>,
-    all: &Plan,
+    (all, mut last): (&Plan, Option<Arc<Snapshot>>),
     counter: &Counter<'_, C>,
 ) -> Result<MeasuredKernel<C>, VmError> {
     let mut lost: Vec<(usize, String)> = Vec::new();
-    let mut last: Option<Snapshot> = None;
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
         let parcel = request.parcel_of(&plan);
@@ -86,7 +93,7 @@ fn measure_in<G: Guest, C: Send>(
                 (request.progress)(Progress::Note(&note));
             }
             Err(error) => match error.in_path() {
-                Some(index) if may_lose(&plan, index) => {
+                Some(index) if may_lose(&plan, lost.len(), index) => {
                     let reason = format!("the kernel did not survive it: {error}");
                     (request.progress)(Progress::Note(&format!(
                         "{error}; measuring the other paths without it"
@@ -146,7 +153,7 @@ fn measure_elapsed_in<G: Guest>(
 struct Attempt {
     ran: Result<(Description, Gathered), VmError>,
     /// What it was restored from; None if it was booted.
-    snapshot: Option<Snapshot>,
+    snapshot: Option<Arc<Snapshot>>,
 }
 
 /// Runs the plan in one guest, which gets `extra` as well, from the last snapshot if it serves.
@@ -157,7 +164,7 @@ fn attempt<G: Guest>(
     host: &G::Host,
     request: &Request<'_>,
     (parcel, plan): (&Parcel, &Plan),
-    last: Option<Snapshot>,
+    last: Option<Arc<Snapshot>>,
     extra: Extra,
 ) -> Result<Attempt, VmError> {
     if request.settings.cpus > 1 {
@@ -165,7 +172,10 @@ fn attempt<G: Guest>(
         let ran = AgentRun::resume(request, guest, plan).and_then(run_all);
         return Ok(Attempt { ran: ran.map(|gathered| (about, gathered)), snapshot: None });
     }
-    let snapshot = last.map_or_else(|| snapshot::<G>(host, request, parcel), Ok)?;
+    let snapshot = match last {
+        Some(last) => last,
+        None => Arc::new(snapshot::<G>(host, request, parcel)?),
+    };
     let ran = go_on::<G>(host, request, (&snapshot, parcel), extra)
         .and_then(|(guest, about)| Ok((about, run_all(AgentRun::of(request, guest, plan))?)));
     Ok(Attempt { ran, snapshot: Some(snapshot) })

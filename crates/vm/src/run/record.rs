@@ -111,7 +111,7 @@ fn record_in<G: Guest, R: Send, F: Fn(Execution, File) -> R + Sync>(
                 return Ok(wanted.iter().map(one).collect());
             }
             Err(error) => match error.in_path() {
-                Some(index) if may_lose(&plan, index) => {
+                Some(index) if may_lose(&plan, lost.len(), index) => {
                     let note = format!("{error}; recording without it");
                     (request.progress)(Progress::Note(&note));
                     plan = plan.without(index);

@@ -81,7 +81,7 @@ impl Description {
 
 /// A whole, checked snapshot.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
+pub struct Snapshot {
     file: File,
     /// Where in the file it begins.
     begin: u64,

@@ -136,11 +136,18 @@ impl<'a> Guests<'a> {
         Failure::gather(rows)
     }
 
+    /// What measures these paths and few others.
+    fn session_of(&self, wanted: &Wanted) -> Session {
+        self.session.of_paths(|path| {
+            wanted.paths.iter().chain(&wanted.checks_of).any(|wanted| wanted == path)
+        })
+    }
+
     fn row(&self, wanted: &Wanted, line: &Line<'_>) -> Result<Row, Failure> {
         let mut row = Row::default();
         let image = Image::open(Path::new(&wanted.subject))?;
         let progress = |progress: Progress<'_>| line.show(progress);
-        let measurement = match self.session.measure(&image, &progress) {
+        let measurement = match self.session_of(wanted).measure(&image, &progress) {
             Ok(measurement) => measurement,
             Err(failure) => {
                 let cell = unmeasured(failure, &mut row.failures)?;

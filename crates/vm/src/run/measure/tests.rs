@@ -25,7 +25,7 @@ fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcom
     let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
     with_request(host, cache, |request| {
         let plan = Plan::new(Suite::Exact, request.runs);
-        measure_in::<FakeGuest, ()>(host, request, &plan, &counter)
+        measure_in::<FakeGuest, ()>(host, request, (&plan, None), &counter)
     })
     .map(|kernel| kernel.paths)
 }
@@ -53,7 +53,7 @@ fn told(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
     let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
     with_request(&host, None, |request| {
         let plan = Plan::new(Suite::Exact, request.runs);
-        measure_in::<FakeGuest, ()>(&host, request, &plan, &counter)
+        measure_in::<FakeGuest, ()>(&host, request, (&plan, None), &counter)
     })
     .map(|kernel| kernel.proofs)
 }
