@@ -91,19 +91,37 @@ unit-test: cargo
 	$(CARGO) test --locked --workspace --tests --exclude pathmeter-e2e --quiet
 
 full: cargo ## all that a release must pass: check, test, portability, fuzzing, the book
-	@scripts/stages.sh check test portability-short fuzz page-test book
+	@scripts/stages.sh check test test-rest portability-short fuzz page-test book
 
 book: ## the documents as a book, by mdBook, in target/book
 	@command -v mdbook >/dev/null || \
 		{ echo 'mdbook is missing: cargo install --locked mdbook' >&2; exit 1; }
 	mdbook build
 
-# A test waits now and then, so there is one more at a time than there are CPUs.
-test: cargo fixtures ## the second tier: all tests, on kernels that it fetches and builds first
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
-		$(CARGO) test --locked --workspace --tests \
-		$$([ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || echo --exclude pathmeter-e2e)
+test: cargo fixtures ## the second tier: tests on kernels that it fetches and builds first
+	$(CARGO) test --locked --workspace --tests --exclude pathmeter-e2e
+	@$(END_TO_END) core
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
+
+test-rest: cargo fixtures ## all end-to-end tests that `make test` leaves out, for half an hour
+	@$(END_TO_END) rest
+
+test-part: cargo fixtures ## the part of these, and of other checks, that the commit decides: for CI
+	@part=$$(scripts/tests.sh of-commit); echo "part $$part"; \
+		$(END_TO_END) part $$part; \
+		case $$part in \
+		0) $(MAKE) --no-print-directory portability-short ;; \
+		1) $(MAKE) --no-print-directory fuzz ;; \
+		esac
+
+# Runs the end-to-end tests of a tier. A test waits now and then, so there is one more at a time
+# than there are CPUs.
+END_TO_END = tier() { \
+		[ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || return 0; \
+		names=$$(scripts/tests.sh "$$@") || return; \
+		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
+			$(CARGO) test --locked -p pathmeter-e2e -- --exact $$names; \
+	}; set -e; tier
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
@@ -270,6 +288,6 @@ cargo:
 
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	fingerprint \
-	examples bench portability \
+	examples bench portability test-rest test-part \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures power-kernels power job-controller cargo

@@ -38,6 +38,7 @@ mod rows;
 mod settings;
 mod slurm;
 mod softirq;
+mod times;
 mod unexplained;
 mod users;
 mod witness;

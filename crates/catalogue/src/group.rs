@@ -1,9 +1,9 @@
 //! Which paths share a guest.
 //!
 //! What a path finds in the kernel depends on what was executed before it in the same guest: timers
-//! that are set, memory that is freed after a grace period, pages at hand. So the paths that share a
-//! guest are a part of what is measured. A group is such a guest: it is restored from the kernel's
-//! snapshot and executes its own paths and no others, whatever else is asked for.
+//! that are set, memory that is freed after a grace period, pages at hand. So the paths that share
+//! a guest are a part of what is measured. A group is such a guest: it is restored from the
+//! kernel's snapshot and executes its own paths and no others, whatever else is asked for.
 //!
 //! Paths that leave much behind for others to find stand apart from those that would find it:
 //! processes and their memory from softirqs and timers, and the light system calls from all of

@@ -86,7 +86,7 @@ impl Selection {
     }
 }
 
-/// Whether one of the patterns selects this name, or there is no pattern: before it is known whether
+/// Whether one of the patterns selects this name, or there is no pattern. It is not asked whether
 /// each of them selects anything.
 pub fn is_selected(patterns: &[String], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| WildMatch::new(pattern).matches(name))

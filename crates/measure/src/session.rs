@@ -12,9 +12,9 @@ use pathmeter_catalogue::{Suite, WARMUP};
 use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
-    Accounting, Cache, Condition, Execution, FIRMWARE, Firmware, Interrupt, Kernel,
-    MeasuredKernel, Parcel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram,
-    Recorded, RecordingLimits, Request, Settings, VmError,
+    Accounting, Cache, Condition, Execution, FIRMWARE, Firmware, Interrupt, Kernel, MeasuredKernel,
+    Parcel, PathOutcome, Plan, Progress, Proof, ProofState, Qemu, RanProgram, Recorded,
+    RecordingLimits, Request, Settings, VmError,
 };
 
 use crate::failure::Failure;
@@ -24,8 +24,8 @@ use crate::path_result::{path_result, with_cause};
 use crate::path_rows::Counted;
 use crate::plan_results::PlanResults;
 use crate::repeat;
-use crate::session::groups::{Groups, Part};
 use crate::results::sha256;
+use crate::session::groups::{Groups, Part};
 use crate::waits::WaitPoints;
 
 mod groups;
@@ -239,8 +239,8 @@ impl Session {
     }
 
     /// Records these executions, of paths of one group, all in one guest, in their order; `read`
-    /// makes of each trace what it will. Of paths that `table` has windows for, those are recorded that begin
-    /// after the first `warm` begin markers.
+    /// makes of each trace what it will. Of paths that `table` has windows for, those are recorded
+    /// that begin after the first `warm` begin markers.
     pub fn record<R: Send>(
         &self,
         image: &Image,

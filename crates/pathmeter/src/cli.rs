@@ -446,8 +446,8 @@ pub(crate) struct OnlyArg {
     /// Show only these paths or rows: names or patterns (`switch.*`), repeated or separated by
     /// commas
     ///
-    /// Every run still executes all paths, so that a path's cost never depends on what else was
-    /// asked for.
+    /// Only the groups of paths that are needed are executed, which saves most of the time. A
+    /// path's cost never depends on what else was asked for: a group is always executed whole.
     #[arg(long, value_name = "GLOB", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
 }

@@ -52,12 +52,12 @@ pub use qemu::host_cpu::host_cpus;
 pub use qemu::process::Interrupt;
 pub use qemu::{Feature, Qemu};
 pub use run::measure::{MeasuredKernel, common_snapshot, measure_elapsed, measure_plan};
-pub use run::snapshot::Snapshot;
 pub use run::outcome::{PathOutcome, PathStatus};
 pub use run::progress::Progress;
 pub use run::record::{Recorded, cached_symbols, record, symbols};
 pub use run::recording_limits::RecordingLimits;
 pub use run::request::{Kernel, Request};
+pub use run::snapshot::Snapshot;
 pub use run::user_program::{
     Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program, witness_program,
 };

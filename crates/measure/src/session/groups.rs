@@ -81,7 +81,8 @@ impl Part {
 /// The plans of all groups, as one text: which paths share a guest, and in how many runs, is a part
 /// of what is measured.
 pub(super) fn plans(runs: u32) -> String {
-    GROUPS.iter().map(|group| format!("{}\n{}", group.name, Plan::of_group(group, runs))).collect()
+    let each = GROUPS.iter().map(|group| Plan::of_group(group, runs).to_string());
+    each.collect::<Vec<_>>().join("\n")
 }
 
 impl Session {
@@ -107,15 +108,11 @@ impl Session {
         }
     }
 
-    /// The part of which the path with this index is one.
-    fn part_of(&self, image: &Image, index: usize) -> Part {
-        let path = Suite::Exact.paths().get(index).filter(|_| image.cpus() == 1);
-        path.and_then(|path| Group::of(path.name)).map_or(Part::All, Part::Of)
-    }
-
     /// The plan by which a guest comes to the path with this index.
     pub(crate) fn plan_with(&self, image: &Image, index: usize) -> Plan {
-        self.part_of(image, index).plan(self.runs)
+        let path = Suite::Exact.paths().get(index).filter(|_| image.cpus() == 1);
+        let group = path.and_then(|path| Group::of(path.name));
+        group.map_or(Part::All, Part::Of).plan(self.runs)
     }
 
     /// Finds the results of all parts in the cache, or measures those that are not there.
@@ -170,9 +167,10 @@ impl Session {
         parts: &[Part],
         progress: Report<'_>,
     ) -> Result<Vec<Measurement>, Failure> {
-        let points = match parts.iter().any(|part| part.has_waits()) {
-            true => waits::points(image, &self.symbols(image, progress)?),
-            false => WaitPoints::default(),
+        let points = if parts.iter().any(|part| part.has_waits()) {
+            waits::points(image, &self.symbols(image, progress)?)
+        } else {
+            WaitPoints::default()
         };
         let plans: Vec<Plan> = parts.iter().map(|part| part.plan(self.runs)).collect();
         let measured = self.execute(image, &plans, &points.table, progress)?;
@@ -189,8 +187,8 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
         let [first, ..] = plans else { return Ok(Vec::new()) };
-        let snapshot =
-            self.with_points(image, table, progress, |it| pathmeter_vm::common_snapshot(it, first))?;
+        let snapshot = self
+            .with_points(image, table, progress, |it| pathmeter_vm::common_snapshot(it, first))?;
         let told = Mutex::new(BTreeSet::new());
         let of = plans.iter().map(|plan| plan.order().count() as u64).sum();
         let done: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
@@ -227,8 +225,7 @@ impl Session {
         table: &PointTable,
         progress: Report<'_>,
     ) -> Result<Vec<(Vec<Execution>, Counting)>, Failure> {
-        let plans: Vec<Plan> =
-            self.parts(image).iter().map(|part| part.plan(self.runs)).collect();
+        let plans: Vec<Plan> = self.parts(image).iter().map(|part| part.plan(self.runs)).collect();
         let counts = self.execute(image, &plans, table, progress)?.into_iter().map(|measured| {
             measured.counts.ok_or_else(|| Failure::Usage {
                 message: "this QEMU can't see windows between two points of the kernel".to_owned(),
@@ -267,7 +264,7 @@ fn most_guests(memory_mib: u32) -> usize {
     usize::try_from(guests).map_or(cpus, |guests| guests.clamp(1, cpus))
 }
 
-/// The memory that programs can have, in MiB (proc_meminfo(5), `MemAvailable`).
+/// The memory that programs can have, in MiB (`MemAvailable` of `proc_meminfo(5)`).
 fn available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

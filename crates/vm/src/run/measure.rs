@@ -40,8 +40,9 @@ pub struct MeasuredKernel<C> {
     pub notes: Vec<String>,
 }
 
-/// The snapshot that guests with `plan` are restored from, for several of these to begin with: from
-/// the cache, or of a guest that is booted. None if they are not restored, or not handed their plan.
+/// The snapshot that guests with `plan` are restored from, for several of these to begin with:
+/// from the cache, or of a guest that is booted. None if they are not restored, or not handed
+/// their plan.
 pub fn common_snapshot(
     request: &Request<'_>,
     plan: &Plan,
