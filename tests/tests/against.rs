@@ -170,10 +170,10 @@ fn what_cannot_be_explained_costs_nothing_of_the_comparison() {
 fn a_path_before_which_the_kernel_dies_is_explained_and_the_broken_one_is_not() {
     let (base, panics) = (built("base"), built("panics-in-stat"));
     let scene = Scene::warm();
-    let run = scene.run(&["explain", "file.open-close", &base, &panics, "--json"]);
+    let run = scene.run(&["explain", "file.getdents", &base, &panics, "--json"]);
     run.assert_printed(&["running file.stat: ", "recording without it"]);
     assert_eq!(run.json()["difference"]["total"], 0);
-    let only = ["--only", "file.stat,file.open-close", "--explain", "--json"];
+    let only = ["--only", "file.stat,file.getdents", "--explain", "--json"];
     let run = scene.run(&[&["compare", &base, &panics][..], &only].concat());
     assert_eq!(run.code, 3, "{}", run.stderr);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();

@@ -16,7 +16,8 @@
 //!    half of the usual, and in no run less than one part in `CHANGE_PART` of the cost: one run
 //!    that differs by far more does not hide a change that all have.
 //! 3. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all pairs, comes in
-//!    every run, and no difference, and the opposite one, come at most 1/[`SHIFT_GAIN`] as often.
+//!    all runs but one at most, and no difference, and the opposite one, come at most
+//!    1/[`SHIFT_GAIN`] as often.
 //! 4. **One direction.** Runs have several executions each, and hardly any pair differs in the
 //!    other direction or not at all: a change by the median, though pairs scatter. In no run is it
 //!    less than one part in `STEP_PART` of the cost: an object that the kernel finds at another
@@ -238,10 +239,11 @@ impl<'a> Pairs<'a> {
         self.executions.iter().filter(|one| one.order() != order).count()
     }
 
-    /// In how many runs a pair has the most frequent difference.
-    fn runs_with_most(&self) -> usize {
+    /// Whether a pair has the most frequent difference in all runs, or in all but one of several.
+    fn is_in_all_runs_but_one(&self) -> bool {
         let has = |run: &&Run<'_>| run.executions().any(|one| one.by() == self.most);
-        self.runs.iter().filter(has).count()
+        let (with, all) = (self.runs.iter().filter(has).count(), self.runs.len());
+        2 * with > all && with + 1 >= all
     }
 
     /// Whether runs have several executions, so that one difference can be that of most.
@@ -263,8 +265,7 @@ impl<'a> Pairs<'a> {
         let holds = self.most != 0
             && self.have_several()
             && 2 * count >= all
-            && 2 * self.runs_with_most() > self.runs.len()
-            && self.runs_with_most() + 1 >= self.runs.len()
+            && self.is_in_all_runs_but_one()
             && (self.count(0) + self.count(-self.most)) * STRAY_PART <= all;
         if holds { self.with(self.most) } else { None }
     }
@@ -274,7 +275,7 @@ impl<'a> Pairs<'a> {
         let (count, all) = (self.count(self.most), self.executions.len());
         let rare = |by| self.count(by) * GAIN <= count;
         let holds = self.most != 0
-            && self.runs_with_most() == self.runs.len()
+            && self.is_in_all_runs_but_one()
             && count * 100 >= all * COMMON_PERCENT
             && rare(0)
             && rare(-self.most);
