@@ -223,6 +223,28 @@ proptest! {
     }
 }
 
+/// As in `tcp.connect` of a kernel with five instructions more: steps of eight in windows of all
+/// runs, up and down alike.
+#[test]
+fn a_difference_that_stands_out_among_steps_may_be_absent_from_one_run_and_from_no_more() {
+    let of = |runs: [[i64; 7]; 6]| {
+        let base = vec![vec![36_166; 7]; 6];
+        let new = moved(&base, |run, window, cost| cost.saturating_add_signed(runs[run][window]));
+        judged(&base, &new)
+    };
+    let mut runs = [
+        [5, 5, 13, -3, 5, 5, -3],
+        [13, 5, 5, 5, 13, 5, 13],
+        [13, -3, 13, -3, -3, -3, 13],
+        [5, -3, 5, -3, 13, -3, 13],
+        [13, 5, 13, 5, 5, -3, 13],
+        [-3, 5, -3, -3, 5, 5, 13],
+    ];
+    assert_eq!(of(runs), (Verdict::Higher, 36_166, 36_171));
+    runs[3] = [13, -3, -3, -3, 13, -3, 13];
+    assert_ne!(of(runs).0, Verdict::Higher);
+}
+
 /// Runs of 31 executions of which each costs `base` and new's the run's step more; a tick falls
 /// into every tenth.
 fn step_runs(steps: [i64; 6]) -> [Vec<Vec<u64>>; 2] {
