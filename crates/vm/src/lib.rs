@@ -2,7 +2,7 @@
 //! the agent run every path, and hands back every sample. And runs in elapsed time
 //! ([`measure_elapsed`]), which differ in the clock, need no snapshot and run paths of their own.
 //!
-//! The shape of a run ([`measure`]):
+//! The shape of a run ([`measure_plan`]):
 //!
 //! 1. boot the kernel with the agent as /init, until the agent says START and pauses the guest;
 //! 2. save the paused guest as a snapshot, keep it in the cache;
