@@ -16,8 +16,8 @@
 //!    half of the usual, and in no run less than one part in `CHANGE_PART` of the cost: one run
 //!    that differs by far more does not hide a change that all have.
 //! 3. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all pairs, comes in
-//!    all runs but one at most, and no difference, and the opposite one, come at most
-//!    1/[`SHIFT_GAIN`] as often.
+//!    all runs (if these have several executions, in all but one), and no difference, and the
+//!    opposite one, come at most 1/[`SHIFT_GAIN`] as often.
 //! 4. **One direction.** Runs have several executions each, and hardly any pair differs in the
 //!    other direction or not at all: a change by the median, though pairs scatter. In no run is it
 //!    less than one part in `STEP_PART` of the cost: an object that the kernel finds at another
@@ -239,11 +239,12 @@ impl<'a> Pairs<'a> {
         self.executions.iter().filter(|one| one.order() != order).count()
     }
 
-    /// Whether a pair has the most frequent difference in all runs, or in all but one of several.
+    /// Whether a pair has the most frequent difference in all runs; or in all but one of several,
+    /// if runs have several executions.
     fn is_in_all_runs_but_one(&self) -> bool {
         let has = |run: &&Run<'_>| run.executions().any(|one| one.by() == self.most);
         let (with, all) = (self.runs.iter().filter(has).count(), self.runs.len());
-        2 * with > all && with + 1 >= all
+        with == all || (self.have_several() && 2 * with > all && with + 1 >= all)
     }
 
     /// Whether runs have several executions, so that one difference can be that of most.
