@@ -8,7 +8,7 @@ use std::process::Command;
 const TABLE: &str = include_str!("../times.txt");
 /// Seconds of all tests of `make test`, one after another; three are executed at a time.
 const CORE: f64 = 1000.0;
-/// The same of what CI runs of the rest for one commit.
+/// Seconds of the tests of the rest that CI runs for one commit, one after another.
 const PART: f64 = 1200.0;
 /// The longest test of `make test`, in seconds.
 const LONGEST: f64 = 40.0;
@@ -19,7 +19,7 @@ struct Line {
     name: &'static str,
 }
 
-fn lines() -> Vec<Line> {
+fn read_table() -> Vec<Line> {
     let line = |line: &'static str| {
         let words: Vec<&str> = line.split(' ').collect();
         let [tier, seconds, name] = words[..] else { panic!("{line}") };
@@ -29,7 +29,7 @@ fn lines() -> Vec<Line> {
     TABLE.lines().filter(|line| !line.starts_with('#')).map(line).collect()
 }
 
-fn script(arguments: &[&str]) -> Vec<String> {
+fn list_tests(arguments: &[&str]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/tests.sh");
     let output = Command::new(script).args(arguments).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -42,7 +42,7 @@ fn every_test_is_in_the_table_once() {
     let list = String::from_utf8(list.stdout).unwrap();
     let tests: BTreeSet<&str> =
         list.lines().filter_map(|line| line.strip_suffix(": test")).collect();
-    let lines = lines();
+    let lines = read_table();
     let table: BTreeSet<&str> = lines.iter().map(|line| line.name).collect();
     let only = |one: &BTreeSet<&'static str>, other: &BTreeSet<&str>| {
         one.iter().filter(|name| !other.contains(**name)).map(|name| (*name).to_owned()).collect()
@@ -55,18 +55,19 @@ fn every_test_is_in_the_table_once() {
 
 #[test]
 fn the_tiers_are_within_their_budgets() {
-    let lines = lines();
+    let lines = read_table();
     let sum = |names: &[String]| -> f64 {
         let of = lines.iter().filter(|line| names.iter().any(|name| name == line.name));
         of.map(|line| line.seconds).sum()
     };
-    let core = script(&["core"]);
+    let core = list_tests(&["core"]);
     assert!(sum(&core) <= CORE, "make test: {} s of {CORE} s", sum(&core));
     let of_core = lines.iter().filter(|line| line.tier == "core");
     let long: Vec<&str> =
         of_core.filter(|line| line.seconds > LONGEST).map(|line| line.name).collect();
     assert!(long.is_empty(), "longer than {LONGEST} s: {long:?}");
-    let parts: Vec<Vec<String>> = (0..7).map(|part| script(&["part", &part.to_string()])).collect();
+    let parts: Vec<Vec<String>> =
+        (0..7).map(|part| list_tests(&["part", &part.to_string()])).collect();
     for part in &parts {
         assert!(sum(part) <= PART, "a part of the rest: {} s of {PART} s", sum(part));
     }

@@ -141,7 +141,7 @@ pub fn recorded(
     Ok(results.into_iter().flatten().collect())
 }
 
-/// The same of paths of one group, of which all or none have this window.
+/// Records paths of one group, of which all or none have one window, in one guest.
 fn recorded_in_one(
     session: &Session,
     image: &Image,

@@ -86,8 +86,8 @@ pub(super) fn plans(runs: u32) -> String {
 }
 
 impl Session {
-    /// The same, which measures groups with a path that is `wanted` and no others. It tells what
-    /// this one was still to tell.
+    /// A session like this one that measures the groups with a path that is `wanted`, and no
+    /// others. It tells what this one was still to tell.
     #[must_use]
     pub fn of_paths(&self, wanted: impl Fn(&str) -> bool) -> Self {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -152,7 +152,7 @@ impl Session {
                 found.push(result);
             }
         }
-        let result = joined(found).ok_or(Failure::Interrupted)?;
+        let result = join(found).ok_or(Failure::Interrupted)?;
         Ok(Measurement { subject: image.subject(), ..result })
     }
 
@@ -189,7 +189,7 @@ impl Session {
         let [first, ..] = plans else { return Ok(Vec::new()) };
         let snapshot = self
             .with_points(image, table, progress, |it| pathmeter_vm::common_snapshot(it, first))?;
-        let told = Mutex::new(BTreeSet::new());
+        let notes = Mutex::new(BTreeSet::new());
         let of = plans.iter().map(|plan| plan.order().count() as u64).sum();
         let done: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
         let one = |(plan, own): (&Plan, &AtomicU64)| {
@@ -200,9 +200,9 @@ impl Session {
                     progress(Progress::Running { path, done, of });
                 }
                 Progress::Note(note) => {
-                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
                     // What holds for one guest and all is said once.
-                    if told.insert(note.to_owned()) {
+                    if notes.insert(note.to_owned()) {
                         progress(of_one);
                     }
                 }
@@ -238,7 +238,7 @@ impl Session {
 }
 
 /// One result with the paths of all, in the order of the suite.
-fn joined(parts: Vec<Measurement>) -> Option<Measurement> {
+fn join(parts: Vec<Measurement>) -> Option<Measurement> {
     let mut parts = parts.into_iter();
     let mut all = parts.next()?;
     for part in parts {
@@ -328,11 +328,11 @@ mod tests {
             part(&["syscall.getppid", "timer.expire"], "no plugin"),
             part(&["file.stat"], "it died"),
         ];
-        let all = joined(parts).unwrap();
+        let all = join(parts).unwrap();
         let names: Vec<&str> = all.paths.iter().map(|path| &*path.path).collect();
         assert_eq!(names, ["syscall.getppid", "file.stat", "tcp.round-trip", "timer.expire"]);
         assert_eq!(all.notes, ["no plugin", "it died"]);
-        assert_eq!(joined(vec![]), None);
+        assert_eq!(join(vec![]), None);
     }
 
     #[test]
