@@ -52,9 +52,37 @@ pub(crate) fn mount_kernels_own() {
 /// Real-time tasks may use all of the CPU: throttling one for 50 ms in each second would cut into
 /// windows (Linux `Documentation/scheduler/sched-rt-group.rst`).
 pub(crate) fn allow_busy_real_time() {
-    let path = CStr::new(b"/proc/sys/kernel/sched_rt_runtime_us\0");
+    write(CStr::new(b"/proc/sys/kernel/sched_rt_runtime_us\0"), b"-1");
+}
+
+/// A CPU's counts of pages are added to the machine's when they have become too large, which takes
+/// 12 instructions, and once a second besides: from then on they are no longer (Linux
+/// `Documentation/admin-guide/sysctl/vm.rst`, `stat_interval`). Where in a run that second ends
+/// would depend on how long the kernel took to boot.
+pub(crate) fn count_pages_untimed() {
+    write(CStr::new(b"/proc/sys/vm/stat_interval\0"), b"1000000");
+}
+
+/// Adds this CPU's counts of pages to the machine's, so that all runs start with the same ones.
+/// Pages that are not yet counted, since the kernel adds them to its lists 15 at a time, are
+/// counted at the unmapping of a page (Linux `lru_add_drain`).
+pub(crate) fn fold_page_counts() {
+    const PAGE: usize = 4096;
+    let kept = sys::mapped();
+    if let Ok(page) = sys::map(PAGE, flag::MAP_PRIVATE) {
+        // SAFETY: the page is mapped for writing, and nobody else has it.
+        unsafe {
+            (page as *mut u8).write_volatile(1);
+            sys::unmap_since(kept);
+        }
+    }
+    write(CStr::new(b"/proc/sys/vm/stat_refresh\0"), b"1");
+}
+
+/// Writes a setting that not all kernels have.
+fn write(path: CStr<'_>, value: &[u8]) {
     if let Ok(fd) = sys::open(path, flag::O_WRONLY, 0) {
-        let _ = sys::write(fd, b"-1");
+        let _ = sys::write(fd, value);
         let _ = sys::close(fd);
     }
 }
@@ -95,8 +123,8 @@ pub(crate) fn seed_random(seed: u64) {
     let _ = sys::close(fd);
 }
 
-/// Moves the phase of the timer's tick against the first window, by a number that follows from the
-/// run's: it ticks every 1 to 10 million instructions, depending on the kernel's HZ.
+/// Moves the first window away from the last tick, by a number that follows from the run's: the
+/// kernel ticks every 1 to 10 million instructions, depending on the kernel's HZ.
 pub(crate) fn shift_phase(run: u32) {
     const LONGEST: u64 = 1 << 20;
     clock::busy(scramble(u64::from(run)) % LONGEST);

@@ -6,7 +6,7 @@ use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
     MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, far, set_semaphores_end,
     sys::{self, flag},
-    task::Ended,
+    task::{self, Ended},
     text::Text,
 };
 use pathmeter_wire::{
@@ -62,6 +62,9 @@ fn execute_plan(port: &mut Port, plan: &Plan, start: u32, round: Round) -> Resul
     // memory of one that a signal kills, unless that may not be dumped.
     let _ = sys::prctl(flag::PR_SET_DUMPABLE, 0);
     let mut shared = SharedReport::new(Restraint::read()?, guest::scramble(u64::from(start)))?;
+    // What was left by the processes that came to this point is freed before the first path.
+    task::await_frees();
+    task::await_tick();
     guest::shift_phase(start);
     let limit = match plan.suite() {
         Suite::Exact => LIMIT,
@@ -77,6 +80,7 @@ fn execute_plan(port: &mut Port, plan: &Plan, start: u32, round: Round) -> Resul
         }
         let place = Place { run: u64::from(start), path: index as u64 };
         port.send_begin(place);
+        guest::fold_page_counts();
         match shared.run((index, probes[index]), path.kind.samples(), limit) {
             Ok((ended, report)) => {
                 send(port, place, report, ended);

@@ -154,7 +154,7 @@ impl Told {
 }
 
 /// One run: the program, its end, what it wrote; first the kernel gets the time to free what the
-/// run before left.
+/// run before left. Each run starts as long after a tick on any kernel.
 fn run(
     port: &mut Port,
     (job, folder): (&Job<'_>, CStr<'_>),
@@ -164,6 +164,7 @@ fn run(
 ) -> Result<(), Trouble> {
     let run = u64::from(number);
     port.send_program_begin(run);
+    task::await_tick();
     // From here on all is seen: the switch to the program's process too.
     clock::mark_path(0);
     task::await_frees();

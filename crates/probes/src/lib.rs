@@ -94,6 +94,7 @@ pub use switch::ring::ring;
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
+    process::PROBES,
     switch::PROBES,
     switch::ports::PROBES,
     switch::PROBES_AFTER_PORTS,
@@ -102,7 +103,6 @@ const GROUPS: &[Probes] = &[
     flags::PROBES,
     getcpu::PROBES,
     softirq::PROBES,
-    process::PROBES,
     memory::PROBES,
     signal::PROBES,
     ipc::PROBES,

@@ -25,7 +25,7 @@ pub(crate) const PROBES: Probes = &[
         "mmap of a page, a write to it, munmap",
         |report| map_unmap(report, 1),
     ),
-    row("memory.mmap-64k", Windows(5), "mmap of 16 pages, a write to each, munmap", |report| {
+    row("memory.mmap-64k", Windows(13), "mmap of 16 pages, a write to each, munmap", |report| {
         map_unmap(report, 16)
     }),
     row(

@@ -19,7 +19,7 @@ use crate::{
 pub(crate) const PROBES: Probes = &[
     row(
         "tcp.connect",
-        Windows(7),
+        Windows(13),
         "socket, connect and accept by loopback, closed by a reset",
         tcp_connect,
     ),

@@ -345,18 +345,30 @@ pub fn sleep(time: Timespec) -> Ret {
     unsafe { checked(nr::NANOSLEEP, [&raw const time as usize, 0, 0, 0, 0, 0]) }
 }
 
+/// Linux `CLOCK_MONOTONIC`.
+const MONOTONIC: usize = 1;
+/// Linux `CLOCK_MONOTONIC_COARSE`: the time of the last tick.
+const MONOTONIC_COARSE: usize = 6;
+
 /// `clock_gettime(2)` of the monotonic clock, in nanoseconds.
 pub fn monotonic() -> Result<u64, i32> {
-    const MONOTONIC: usize = 1;
+    clock_time(MONOTONIC)
+}
+
+/// Nanoseconds of the monotonic clock at the last tick.
+pub fn last_tick() -> Result<u64, i32> {
+    clock_time(MONOTONIC_COARSE)
+}
+
+fn clock_time(clock: usize) -> Result<u64, i32> {
     let mut time = Timespec::default();
     // SAFETY: the kernel writes one Timespec.
-    unsafe { checked(nr::CLOCK_GETTIME, [MONOTONIC, &raw mut time as usize, 0, 0, 0, 0]) }?;
+    unsafe { checked(nr::CLOCK_GETTIME, [clock, &raw mut time as usize, 0, 0, 0, 0]) }?;
     Ok(time.seconds.cast_unsigned() * 1_000_000_000 + time.nanoseconds.cast_unsigned())
 }
 
 /// Nanoseconds from tick to tick: by `clock_getres(2)` of the clock that only ticks move.
 pub fn tick() -> Result<u64, i32> {
-    const MONOTONIC_COARSE: usize = 6;
     let mut time = Timespec::default();
     // SAFETY: the kernel writes one Timespec.
     unsafe { checked(nr::CLOCK_GETRES, [MONOTONIC_COARSE, &raw mut time as usize, 0, 0, 0, 0]) }?;

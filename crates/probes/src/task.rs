@@ -308,6 +308,22 @@ pub fn await_frees() {
     clock::busy(LONG_ENOUGH);
 }
 
+/// Until the next tick, so that as many instructions after it have the same ticks among them on any
+/// kernel, however long that took to boot.
+///
+/// It asks rather than sleeps, for the reason above. A kernel without such a clock has no ticks to
+/// wait for, and none that is alive takes so many questions to the next one: the slowest ticks 100
+/// times a second, and a question takes 50 instructions at least.
+pub fn await_tick() {
+    const ENOUGH: u32 = 200_000;
+    let Ok(last) = sys::last_tick() else { return };
+    for _ in 0..ENOUGH {
+        if sys::last_tick() != Ok(last) {
+            return;
+        }
+    }
+}
+
 /// On a live host the kernel has had that time, between two processes that execute a path.
 #[cfg(feature = "batch")]
 pub fn settle() -> Result<(), Failure> {
