@@ -90,7 +90,8 @@ pub use switch::ring::ring;
 
 /// The tables of all groups of exact runs, in the order in which they are executed and shown. What
 /// is executed before decides in which state a fork finds the kernel's allocators, and so which of
-/// their values it has: a new group goes to the end, before the waits.
+/// their values it has: a new group goes to the end, before the waits. Forks come before the
+/// switches, in whose group they are: tasks that end are freed at a later tick.
 const GROUPS: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
