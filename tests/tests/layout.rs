@@ -29,15 +29,19 @@ fn system_calls(result: &Value, name: &str) -> BTreeSet<i64> {
 }
 
 fn comparison(base: &str, new: &str) -> Value {
-    Scene::warm().run(&["compare", &built(base), &built(new), "--json"]).json()
+    let compare = ["compare", &built(base), &built(new), "--perturb", "6", "--json"];
+    Scene::warm().run(&compare).json()
 }
 
 /// The paths whose pairs differ by hashes that each kernel keys at random, once.
 const BY_CHANCE: [&str; 1] = ["tcp.connect"];
 
-/// What runs typically differ by, at the least and at the most.
-fn range(row: &Value) -> [i64; 2] {
-    ["least", "most"].map(|bound| row["pairs"][bound].as_i64().unwrap())
+/// Two thirds of all pairs have the difference: the runs as a whole do not move, neither by what
+/// another process left behind nor by a tick or by pages that are not yet counted.
+fn assert_even(row: &Value) {
+    let count = |name: &str| row["pairs"][name].as_i64().unwrap();
+    let is_even = row["pairs"].is_null() || 3 * count("agreeing") >= 2 * count("of");
+    assert!(is_even || BY_CHANCE.iter().any(|name| row["path"] == *name), "{row}");
 }
 
 /// The rows must all be `same`, but for those that no Linux has here.
@@ -49,12 +53,10 @@ fn assert_same(comparison: &Value) {
             }
             // A check has no numbers.
             "flags.isolation" => assert_eq!(row["verdict"], "same", "{row}"),
-            name => {
+            _ => {
                 assert_eq!(row["verdict"], "same", "{row}");
                 assert_eq!(row["difference"], 0, "{row}");
-                // A run as a whole does not move: not by what another process left behind, not by
-                // a tick, not by pages that are not yet counted.
-                assert!(range(row) == [0, 0] || BY_CHANCE.contains(&name), "{row}");
+                assert_even(row);
             }
         }
     }
@@ -78,14 +80,13 @@ fn functions_in_another_order_are_the_same() {
 #[test]
 fn one_nop_more_a_system_call_is_exactly_that() {
     let comparison = comparison("base", "nop");
-    let result = Scene::warm().run(&["measure", &built("base"), "--json"]).json();
+    let result = Scene::warm().run(&["measure", &built("base"), "--perturb", "6", "--json"]).json();
     for row in rows(&comparison) {
         let name = row["path"].as_str().unwrap();
         let difference = row["difference"].as_i64().unwrap_or(0);
         assert!(system_calls(&result, name).contains(&difference), "{row}");
         assert_eq!(row["verdict"] == "higher", difference > 0, "{row}");
-        let even = row["pairs"].is_null() || range(row) == [difference; 2];
-        assert!(even || BY_CHANCE.contains(&name), "{row}");
+        assert_even(row);
     }
     for (name, calls) in KNOWN {
         assert_eq!(path(&comparison, name)["difference"], calls, "{name}");

@@ -17,10 +17,11 @@ use crate::{command, guest, holders::Holders, trouble::Trouble};
 ///
 /// The kernel first gets the time to free what the run before held: what it frees later than the
 /// new holders allocate, and so which objects these get, would depend on the tick, which one
-/// instruction more moves.
+/// instruction more moves. The holders are made right after a tick, so none falls among them.
 pub(crate) fn run(number: u32, round: Round) -> Result<(), Trouble> {
     guest::seed_random(u64::from(number));
     task::await_frees();
+    task::await_tick();
     let _holders = Holders::of(number);
     match task::in_child_reaping(|| execute(number, round)) {
         Ok(Ended::Exit(0)) => Ok(()),

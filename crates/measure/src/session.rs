@@ -145,11 +145,12 @@ impl Session {
             .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
-    /// The same, with guests of so much memory, in MiB.
+    /// A session like this one for a program, with guests of so much memory, in MiB, and so many
+    /// runs after the first one.
     #[must_use]
-    pub fn with_memory(&self, memory_mib: u32) -> Self {
+    pub fn of_program(&self, memory_mib: u32, later_runs: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
-        Self { settings, ..self.again(self.cache.clone()) }
+        Self { settings, runs: later_runs, ..self.again(self.cache.clone()) }
     }
 
     /// The same, whose measurements are interrupted at `end`. It tells what this one was still to

@@ -65,12 +65,16 @@ pub(crate) fn results(
             packed,
             wanted: &args.only_benchmark,
             iterations: args.iterations,
-            later: args.guest.perturb,
+            later: args.guest.program_runs(),
             memory,
             exit_code: args.exit_code,
         };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            benchmarks.measure([session, &session.with_memory(memory)], image, progress)
+            benchmarks.measure(
+                [session, &session.of_program(memory, args.guest.program_runs())],
+                image,
+                progress,
+            )
         }
     });
     let measures: Vec<_> = measures.collect();
