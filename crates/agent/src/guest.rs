@@ -55,10 +55,10 @@ pub(crate) fn allow_busy_real_time() {
     write(CStr::new(b"/proc/sys/kernel/sched_rt_runtime_us\0"), b"-1");
 }
 
-/// A CPU's counts of pages are added to the machine's when they have become too large, which takes
-/// 12 instructions, and once a second besides: from then on they are no longer (Linux
+/// Ends the kernel's habit of adding a CPU's counts of pages to the machine's once a second (Linux
 /// `Documentation/admin-guide/sysctl/vm.rst`, `stat_interval`). Where in a run that second ends
-/// would depend on how long the kernel took to boot.
+/// would depend on how long the kernel took to boot, and the counts decide when a path has to add
+/// them itself, which takes 12 instructions.
 pub(crate) fn count_pages_untimed() {
     write(CStr::new(b"/proc/sys/vm/stat_interval\0"), b"1000000");
 }

@@ -96,5 +96,36 @@ fn hoard(run: u32) {
                 let _ = sys::write(near, &MESSAGE[..length]);
             }
         }
+        write_to_self(some(), length);
+    }
+}
+
+/// Leaves so many messages in a socket of netlink(7) that has written them to itself. Those of Unix
+/// sockets are charged to a control group, which has slabs of its own; these are not (Linux
+/// `GFP_KERNEL_ACCOUNT`).
+fn write_to_self(count: u64, length: usize) {
+    const AF_NETLINK: usize = 16;
+    const SOCK_RAW: usize = 3;
+    const NETLINK_USERSOCK: usize = 2;
+    const MSG_DONTWAIT: usize = 0x40;
+    // SAFETY: takes no pointer.
+    let socket =
+        unsafe { sys::checked(nr::SOCKET, [AF_NETLINK, SOCK_RAW, NETLINK_USERSOCK, 0, 0, 0]) };
+    let Ok(socket) = socket else { return };
+    // `struct sockaddr_nl`: the family, and the port that the socket is to have.
+    let port = socket as u32;
+    let address = [AF_NETLINK as u32, port, 0];
+    let (place, size) = (address.as_ptr() as usize, size_of_val(&address));
+    // SAFETY: the kernel reads one address.
+    let bound = unsafe { sys::checked(nr::BIND, [socket, place, size, 0, 0, 0]) };
+    if bound.is_err() {
+        return;
+    }
+    for _ in 0..count {
+        let message = MESSAGE.as_ptr() as usize;
+        // SAFETY: the kernel reads so many bytes, which MESSAGE has, and one address.
+        let _ = unsafe {
+            sys::checked(nr::SENDTO, [socket, message, length, MSG_DONTWAIT, place, size])
+        };
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Probes<'a> {
         for (memory, packed) in &self.packed {
             let asked = Asked::rows(packed);
             let names = || program_result::kernel_names(session, image, &[], progress);
-            let guests = session.of_program(*memory, packed.later_runs());
+            let guests = session.with_memory(*memory);
             let ran = program_result::measure(&guests, image, &asked, names, progress)?;
             add_regions(&mut result.paths, ran)?;
             hashes += packed.sha256();

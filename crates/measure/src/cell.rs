@@ -44,7 +44,7 @@ impl CellProgram {
         asked: &Asked<'_>,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
-        let guests = session.of_program(self.memory_mib, self.packed.later_runs());
+        let guests = session.with_memory(self.memory_mib);
         let names = || program_result::kernel_names(session, image, asked.windows, progress);
         program_result::measure(&guests, image, asked, names, progress)
     }
@@ -71,7 +71,7 @@ pub fn id(session: &Session, image: &Image, program: Option<&CellProgram>) -> St
     match program {
         None => session.identity(image, None),
         Some(CellProgram { packed, memory_mib }) => {
-            session.of_program(*memory_mib, packed.later_runs()).identity(image, Some(packed))
+            session.with_memory(*memory_mib).identity(image, Some(packed))
         }
     }
 }

@@ -174,11 +174,6 @@ impl PackedProgram {
         &self.program.command
     }
 
-    /// Perturbed runs after the first one.
-    pub fn later_runs(&self) -> u32 {
-        self.runs - 1
-    }
-
     /// Perturbed runs, the first one included.
     pub fn runs(&self) -> u32 {
         self.runs

@@ -145,12 +145,11 @@ impl Session {
             .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
-    /// A session like this one for a program, with guests of so much memory, in MiB, and so many
-    /// runs after the first one.
+    /// The same, with guests of so much memory, in MiB.
     #[must_use]
-    pub fn of_program(&self, memory_mib: u32, later_runs: u32) -> Self {
+    pub fn with_memory(&self, memory_mib: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
-        Self { settings, runs: later_runs, ..self.again(self.cache.clone()) }
+        Self { settings, ..self.again(self.cache.clone()) }
     }
 
     /// The same, whose measurements are interrupted at `end`. It tells what this one was still to

@@ -41,8 +41,8 @@ pub struct Plan {
     pub shards: Option<NonZeroU32>,
     /// The guests' memory, in MiB; a program's may have more.
     pub memory_mib: u32,
-    /// Perturbed runs; null for as many as paths, or a program, usually have.
-    pub perturb: Option<u32>,
+    /// Perturbed runs.
+    pub perturb: u32,
     /// Words that are added to the kernels' command line.
     pub append: String,
     /// Where modules are found; null for each kernel's own package.
@@ -254,7 +254,7 @@ mod tests {
             folder: ".".to_owned(),
             shards: None,
             memory_mib: 128,
-            perturb: None,
+            perturb: 6,
             append: String::new(),
             modules: None,
             images,

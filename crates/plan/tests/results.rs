@@ -73,7 +73,7 @@ fn plan(cells: u8) -> Plan {
         folder: ".".into(),
         shards: None,
         memory_mib: 128,
-        perturb: Some(6),
+        perturb: 6,
         append: String::new(),
         modules: None,
         images: vec![image],

@@ -15,11 +15,9 @@ use pathmeter_measure::plan_results::PlanResults;
 use pathmeter_measure::session::Guests;
 use pathmeter_measure::under::{Under, cpu_model};
 
-/// Perturbed runs of paths without `--perturb`. Each has several windows, and a change is in nearly
-/// all of them (docs/evidence/power.md).
-const PATH_RUNS: u32 = 3;
-/// Perturbed runs of a program after the first one, without `--perturb`: each is one execution.
-const PROGRAM_RUNS: u32 = 6;
+/// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
+/// that have several, and few enough for a kernel to take seconds.
+const RUNS: u32 = 6;
 /// Most perturbed runs: more samples than a result document may hold would follow.
 const MOST_RUNS: i64 = 512;
 /// Seconds for a boot, or for one run, after which a guest counts as hung.
@@ -92,16 +90,16 @@ pub(crate) struct GuestArgs {
     /// kernel's own package or build folder
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub(crate) modules: Option<PathBuf>,
-    /// Runs of the probes, by default 3, or of a program, by default 6: each with other addresses
-    /// and another phase of the timer tick
+    /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
     /// layout of the code. More runs find more of them and take longer: three take about 60 % of
     /// the time of six.
     #[arg(
-        long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
+        long, value_name = "N", default_value_t = RUNS,
+        value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
     )]
-    pub(crate) perturb: Option<u32>,
+    pub(crate) perturb: u32,
     /// Give up on a guest that takes longer to boot, for its condition, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
@@ -148,7 +146,7 @@ impl Default for GuestArgs {
             under: Vec::new(),
             module: Vec::new(),
             modules: None,
-            perturb: None,
+            perturb: RUNS,
             timeout: TIMEOUT,
             no_cache: false,
             results: None,
@@ -246,21 +244,12 @@ impl GuestArgs {
 
     /// How guests are measured.
     pub(crate) fn guests(&self) -> Guests {
-        Guests { settings: self.settings(), runs: self.path_runs(), limit: self.limit() }
+        Guests { settings: self.settings(), runs: self.perturb, limit: self.limit() }
     }
 
-    /// The memory of guests that execute a program, in MiB, and its runs.
+    /// The guests' memory, in MiB, and runs.
     pub(crate) fn size(&self) -> (u32, u32) {
-        (self.memory, self.program_runs())
-    }
-
-    fn path_runs(&self) -> u32 {
-        self.perturb.unwrap_or(PATH_RUNS)
-    }
-
-    /// Perturbed runs of a program, after the first one.
-    pub(crate) fn program_runs(&self) -> u32 {
-        self.perturb.unwrap_or(PROGRAM_RUNS)
+        (self.memory, self.perturb)
     }
 
     /// The longest wait for a boot or a run.

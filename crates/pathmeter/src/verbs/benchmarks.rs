@@ -65,16 +65,12 @@ pub(crate) fn results(
             packed,
             wanted: &args.only_benchmark,
             iterations: args.iterations,
-            later: args.guest.program_runs(),
+            later: args.guest.perturb,
             memory,
             exit_code: args.exit_code,
         };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            benchmarks.measure(
-                [session, &session.of_program(memory, args.guest.program_runs())],
-                image,
-                progress,
-            )
+            benchmarks.measure([session, &session.with_memory(memory)], image, progress)
         }
     });
     let measures: Vec<_> = measures.collect();

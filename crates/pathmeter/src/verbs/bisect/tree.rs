@@ -112,7 +112,7 @@ fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
     let pathmeter = env!("CARGO_PKG_VERSION");
     format!(
         "{pathmeter} {ends:?} {path:?} {event:?} {threshold} {} {command:?} {probes:?} \
-         {program:?} {:?} {:?} {:?} {} {} {:?}",
+         {program:?} {:?} {:?} {:?} {} {} {}",
         image.display(),
         guest.qemu,
         guest.cpu,

@@ -26,7 +26,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let asked = AskedTree { packed: &program.packed, row, regions: &regions, callers };
     let (session, images) = super::prepared(args)?;
     let images = args.debug.of(images, args.new.is_none());
-    let guests = session.of_program(program.memory_mib, program.packed.later_runs());
+    let guests = session.with_memory(program.memory_mib);
     let board = Board::new(screen);
     let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
     let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
@@ -34,7 +34,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
         let image = &images[0];
         return Ok(Explain::new(tree(image, &line("", image))?, None));
     };
-    refuse_few(Some(args.guest.program_runs() as usize))?;
+    refuse_few(Some(args.guest.perturb as usize))?;
     let lines = (line("base ", base), line("new ", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     let trees = at_once(|| tree(base, &lines.0), || tree(new, &lines.1));

@@ -54,7 +54,7 @@ impl<'a> Stand<'a> {
             timeout: Some(args.timeout),
             no_cache,
             memory: Some(plan.memory_mib),
-            perturb: plan.perturb,
+            perturb: Some(plan.perturb),
             append: Some(plan.append.clone()),
             modules: plan.modules.clone(),
         };

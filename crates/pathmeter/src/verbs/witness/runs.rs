@@ -34,7 +34,7 @@ impl WitnessProgram {
         }
         let packed = packing::pack(&packing.command, &packing.files, screen)?;
         let memory_mib = guest.memory.max(memory_for(packed.bytes));
-        let packed = PackedProgram::new(packed, guest.program_runs(), memory_mib, 0);
+        let packed = PackedProgram::new(packed, guest.perturb, memory_mib, 0);
         packed.check()?;
         Ok(Some(Self { packed, memory_mib }))
     }
@@ -42,7 +42,7 @@ impl WitnessProgram {
     /// Executes it on the kernel: the table, and whether the two agree in every run.
     pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
         let Both { session, bochs, image, .. } = both;
-        let guests = session.of_program(self.memory_mib, self.packed.later_runs());
+        let guests = session.with_memory(self.memory_mib);
         let parcel = self.packed.parcel_under(&session.settings_of(image).condition);
         // Bochs boots with the program, and so does QEMU: both kernels have the same past.
         let parcel = parcel.in_initramfs();
