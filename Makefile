@@ -33,14 +33,9 @@ LINT_PACKAGES := $(FUZZ_PACKAGES) shellcheck:shellcheck
 FUZZ_SECONDS := 5
 SOAK_FUZZ_SECONDS := 600
 
-# Together they lack every feature and hold every change of the code; each of the other variants
-# takes minutes to build and lacks one feature that `bare` lacks too.
-VARIANTS := base localversion dead-function reordered nop no-serial no-pvh \
-	panics-in-stat hangs-in-stat bare lfence popf lock four-lines div moved-entry segment-load \
-	wrmsr split-line indirect-call clflush two-pages softirq-tick softirq-second-tick
-
 SCRIPTS := .ci/run scripts/*.sh bench/*.sh fuzz/run.sh lab/user/*.sh tests/kernels/build.sh \
 	tests/kernels/power/variants.sh tests/kernels/power/source/edits.sh \
+	tests/kernels/moved/variants.sh tests/kernels/moved/source/edits.sh \
 	crates/image/tests/fixtures/make.sh crates/pathmeter/tests/command/qemu/* \
 	examples/*.sh
 
@@ -88,7 +83,7 @@ check: cargo ## lints and unit tests, without kernels: the tests' first tier
 
 unit-test: cargo
 	@scripts/packages.sh $(LINT_PACKAGES)
-	$(CARGO) test --locked --workspace --tests --exclude pathmeter-e2e --quiet
+	$(CARGO) test --locked --workspace --tests --quiet
 
 full: cargo ## all that a release must pass: check, test, portability, fuzzing, the book
 	@scripts/stages.sh check test test-rest portability-short fuzz page-test book
@@ -99,12 +94,18 @@ book: ## the documents as a book, by mdBook, in target/book
 	mdbook build
 
 test: cargo fixtures ## the second tier: tests on kernels that it fetches and builds first
-	$(CARGO) test --locked --workspace --tests --exclude pathmeter-e2e
+	$(CARGO) test --locked --workspace --tests
 	@$(END_TO_END) core
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
 test-rest: cargo fixtures ## all end-to-end tests that `make test` leaves out, for half an hour
 	@$(END_TO_END) rest
+
+# Examples in documents are those of one build.
+test-moved: cargo fixtures ## end-to-end tests on built kernels with another layout
+	@MORE=$(abspath tests/kernels/moved) PATHMETER_TEST_KERNELS=$(CACHE)/moved-kernels \
+		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
+		$(CARGO) test --locked --workspace --test e2e -- --skip examples:: --skip counter::
 
 test-part: cargo fixtures ## the part of these, and of other checks, that the commit decides: for CI
 	@part=$$(scripts/tests.sh of-commit); echo "part $$part"; \
@@ -120,7 +121,7 @@ END_TO_END = tier() { \
 		[ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || return 0; \
 		names=$$(scripts/tests.sh "$$@") || return; \
 		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
-			$(CARGO) test --locked -p pathmeter-e2e -- --exact $$names; \
+			$(CARGO) test --locked --workspace --test e2e -- --exact $$names; \
 	}; set -e; tier
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, licences
@@ -151,6 +152,7 @@ page-test: cargo ## the report's page in headless Chromium, which it installs
 soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
 	PATHMETER_SOAK=1 PROPTEST_CASES=10000 $(CARGO) test --release --locked --workspace --tests \
+		--test e2e \
 		-- --skip chaos::
 	$(MAKE) --no-print-directory page-test
 	$(MAKE) --no-print-directory chaos
@@ -160,10 +162,11 @@ soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fu
 names: cargo fixtures ## names and shapes of the call trees of all kernels in MORE_KERNELS=FOLDER
 	@[ -d '$(MORE_KERNELS)' ] || { echo 'give a folder: MORE_KERNELS=FOLDER' >&2; exit 1; }
 	PATHMETER_MORE_KERNELS='$(abspath $(MORE_KERNELS))' $(CARGO) test --release --locked \
-		-p pathmeter-e2e -- names:: --nocapture
+		--workspace --test e2e -- names:: --nocapture
 
 chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N of them
-	PATHMETER_SOAK=1 $(CARGO) test --release --locked -p pathmeter-e2e -- chaos:: --nocapture
+	PATHMETER_SOAK=1 $(CARGO) test --release --locked --workspace --test e2e \
+		-- chaos:: --nocapture
 
 # All crates with golden files; those that need kernels are `make examples`.
 bless: cargo ## write the golden files that need no kernel anew: schemas, snapshots, seeds
@@ -172,7 +175,7 @@ bless: cargo ## write the golden files that need no kernel anew: schemas, snapsh
 		-p pathmeter-witness-pmu -p pathmeter-image
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
-	PATHMETER_BLESS=1 $(CARGO) test --locked -p pathmeter-e2e -- examples:: counter::
+	PATHMETER_BLESS=1 $(CARGO) test --locked --workspace --test e2e -- examples:: counter::
 
 bench: cargo kernels ## take the measurements of docs/evidence/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd
@@ -252,12 +255,13 @@ deb-test: deb ## installs it in a clean Debian 13 and uses it: about a minute, a
 kernels:
 	@scripts/kernels.sh $(PATHMETER_KERNELS)
 
+# A test builds the other variants that it needs.
 fixtures: kernels ## what the tests need: packages, fetched, built and fake kernels
 	@scripts/packages.sh $(TEST_PACKAGES)
 	@scripts/packages.sh $(ENGINE_PACKAGES) || echo 'skipped: tests of missing engines' >&2
 	@$(MAKE) --no-print-directory -s -C tests/kernels/fake OUT=$(PATHMETER_FAKES)
 	@if scripts/linux-source.sh $(LINUX_SOURCE); then \
-		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) $(VARIANTS); \
+		tests/kernels/build.sh $(PATHMETER_TEST_KERNELS) base; \
 	else echo 'skipped: the test kernels, and the tests that need them' >&2; fi
 
 # 56 kernels that only `make power` uses: 2 GB, most of it the source.
@@ -288,6 +292,6 @@ cargo:
 
 .PHONY: help run check unit-test full bless book test lint fuzz page-test soak names chaos \
 	fingerprint \
-	examples bench portability test-rest test-part \
+	examples bench portability test-rest test-moved test-part \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures power-kernels power job-controller cargo

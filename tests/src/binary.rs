@@ -14,21 +14,28 @@ pub fn pathmeter() -> &'static Path {
     &BINARY
 }
 
-/// Builds it and learns from cargo where it is, whatever the target folder is.
+/// Builds it in the profile of these tests, and learns from cargo where it is, whatever the target
+/// folder is. It is built for the tests of the whole workspace, which have built it already: alone
+/// it would have other features of some crates, which cargo would compile again.
 fn build() -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "pathmeter", "--message-format=json"])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .stderr(Stdio::inherit())
-        .output()
-        .unwrap();
+    let mut command = Command::new(cargo);
+    command.args(["test", "--locked", "--workspace", "--test", "command", "--no-run"]);
+    command.arg("--message-format=json").stderr(Stdio::inherit());
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     assert!(output.status.success(), "pathmeter can't be built");
     let lines = String::from_utf8(output.stdout).unwrap();
-    lines.lines().rev().find_map(executable).unwrap()
+    lines.lines().find_map(executable).unwrap()
 }
 
+/// Where a message of cargo says that the command is.
 fn executable(message: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
-    message["executable"].as_str().map(PathBuf::from)
+    let is_command = message["target"]["kind"] == serde_json::json!(["bin"])
+        && message["target"]["name"] == "pathmeter"
+        && message["profile"]["test"] == false;
+    message["executable"].as_str().filter(|_| is_command).map(PathBuf::from)
 }

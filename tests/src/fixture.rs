@@ -1,7 +1,10 @@
 //! The kernels that tests run on.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustix::process::geteuid;
 
@@ -10,13 +13,30 @@ pub fn debian(flavour: &str) -> String {
     file("PATHMETER_KERNELS", &format!("{flavour}.deb"))
 }
 
-/// The small Linux of this variant of `tests/kernels/config`.
+/// The small Linux of this variant of `tests/kernels/config`. The first test that needs it builds
+/// it, so that nobody waits for kernels that no chosen test needs.
 pub fn built(variant: &str) -> String {
+    static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<()>>>> = Mutex::new(BTreeMap::new());
+    let once = {
+        let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(built.entry(variant.to_owned()).or_default())
+    };
+    once.get_or_init(|| build(variant));
     file("PATHMETER_TEST_KERNELS", &format!("{variant}.bzImage"))
+}
+
+/// Builds the variant, unless it is there and up to date.
+fn build(variant: &str) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels/build.sh");
+    let output =
+        Command::new(script).arg(read_folder("PATHMETER_TEST_KERNELS")).arg(variant).output();
+    let output = output.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// The uncompressed kernel that `base` was made of.
 pub fn built_vmlinux() -> String {
+    built("base");
     file("PATHMETER_TEST_KERNELS", "base-objects/vmlinux")
 }
 
@@ -63,10 +83,14 @@ pub fn soak() -> bool {
     soak
 }
 
-fn file(variable: &str, name: &str) -> String {
+/// The folder that this variable of the environment names.
+fn read_folder(variable: &str) -> PathBuf {
     let folder = env::var_os(variable).map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| panic!("{variable} is not set: run `make test`"));
-    let file = folder.join(name);
+    folder.unwrap_or_else(|| panic!("{variable} is not set: run `make test`"))
+}
+
+fn file(variable: &str, name: &str) -> String {
+    let file = read_folder(variable).join(name);
     assert!(file.is_file(), "{} is missing: run `make test`", file.display());
     file.into_os_string().into_string().unwrap()
 }

@@ -32,7 +32,8 @@ fn comparison(base: &str, new: &str) -> Value {
     Scene::warm().run(&["compare", &built(base), &built(new), "--json"]).json()
 }
 
-/// The paths whose pairs differ by times: TCP decides by them (Linux `cubictcp_acked`).
+/// The paths whose pairs differ by random numbers: TCP compares a connection's first sequence
+/// number with 0 (Linux `bictcp_hystart_reset`).
 const BY_CHANCE: [&str; 1] = ["tcp.connect"];
 
 /// Two thirds of all pairs have the difference: the runs as a whole do not move, neither by what

@@ -96,7 +96,7 @@ impl<'a> Probes<'a> {
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
         self.find(session, image, progress)?;
-        let session = &session.of_paths(|path| self.is_wanted(path));
+        let session = &session.narrow_to(|path| self.is_wanted(path));
         let mut result = session.measure(image, progress)?;
         let mut hashes = result.configuration.initramfs_sha256.clone();
         let windows = self.beside.windows;

@@ -77,7 +77,7 @@ impl Session {
     pub fn new(qemu: Qemu, cache: Option<Cache>, guests: Guests, interrupt: Interrupt) -> Self {
         let Guests { settings, runs, limit } = guests;
         let parcel = Parcel::of_paths(&Plan::new(Suite::Exact, runs), &Condition::default());
-        let initramfs_sha256 = sha256((parcel.sha256() + &groups::plans(runs)).as_bytes());
+        let initramfs_sha256 = sha256((parcel.sha256() + &groups::describe_plans(runs)).as_bytes());
         Self {
             qemu,
             cache,
@@ -145,15 +145,15 @@ impl Session {
             .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
-    /// The same, with guests of so much memory, in MiB.
+    /// A session like this one, with guests of so much memory, in MiB.
     #[must_use]
     pub fn with_memory(&self, memory_mib: u32) -> Self {
         let settings = Settings { memory_mib, ..self.settings.clone() };
         Self { settings, ..self.again(self.cache.clone()) }
     }
 
-    /// The same, whose measurements are interrupted at `end`. It tells what this one was still to
-    /// tell.
+    /// A session like this one, whose measurements are interrupted at `end`. It tells what this one
+    /// was still to tell.
     #[must_use]
     pub fn until(&self, end: Instant) -> Self {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -311,16 +311,24 @@ pub fn await_frees() {
 /// Until the next tick, so that as many instructions after it have the same ticks among them on any
 /// kernel, however long that took to boot.
 ///
-/// It asks rather than sleeps, for the reason above. A kernel without such a clock has no ticks to
-/// wait for, and none that is alive takes so many questions to the next one: the slowest ticks 100
-/// times a second, and a question takes 50 instructions at least.
+/// It executes instructions rather than sleeps, for the reason above, and looks at the processor's
+/// own clock for an interrupt among them: a question to the kernel takes an interpreter far longer.
+/// A kernel without the clock that it asks then has no ticks to wait for, and none that is alive
+/// takes so many looks to the next one: the slowest ticks 100 times a second.
 pub fn await_tick() {
-    const ENOUGH: u32 = 200_000;
+    const ENOUGH: u32 = 1 << 16;
+    /// Instructions between two looks, and how many show an interrupt: a tick takes thousands.
+    const STEP: u64 = 500;
+    const INTERRUPTED: u64 = 3 * STEP;
     let Ok(last) = sys::last_tick() else { return };
+    let mut before = clock::stamp();
     for _ in 0..ENOUGH {
-        if sys::last_tick() != Ok(last) {
+        clock::busy(STEP);
+        let now = clock::stamp();
+        if now.wrapping_sub(before) > INTERRUPTED && sys::last_tick() != Ok(last) {
             return;
         }
+        before = now;
     }
 }
 

@@ -16,8 +16,8 @@
 //!    half of the usual, and in no run less than one part in `CHANGE_PART` of the cost: one run
 //!    that differs by far more does not hide a change that all have.
 //! 3. **Common difference.** One difference is that of [`COMMON_PERCENT`] of all pairs, comes in
-//!    all runs (if these have several executions, in all but one), and no difference, and the
-//!    opposite one, come at most 1/[`SHIFT_GAIN`] as often.
+//!    all runs (if these have several executions, in all but one, which is not the opposite of the
+//!    others), and no difference, and the opposite one, come at most 1/[`SHIFT_GAIN`] as often.
 //! 4. **One direction.** Runs have several executions each, and hardly any pair differs in the
 //!    other direction or not at all: a change by the median, though pairs scatter. In no run is it
 //!    less than one part in `STEP_PART` of the cost: an object that the kernel finds at another
@@ -279,8 +279,20 @@ impl<'a> Pairs<'a> {
             && self.is_in_all_runs_but_one()
             && count * 100 >= all * COMMON_PERCENT
             && rare(0)
-            && rare(-self.most);
+            && rare(-self.most)
+            && !self.has_opposite_run();
         if holds { self.with(self.most) } else { None }
+    }
+
+    /// Whether a run with several executions has the opposite difference in most of them: what
+    /// moved whole runs in both directions is a step, such as of an object that lies in the first
+    /// page of its slab in a half of the runs.
+    fn has_opposite_run(&self) -> bool {
+        let is_opposite = |run: &Run<'_>| {
+            let opposite = run.executions().filter(|one| one.by() == -self.most).count();
+            2 * opposite > run.executions().count()
+        };
+        self.have_several() && self.runs.iter().any(is_opposite)
     }
 
     /// Rule 4.

@@ -272,6 +272,21 @@ fn steps_of_whole_runs_in_one_direction_are_no_change() {
 }
 
 #[test]
+fn a_step_up_in_five_runs_and_down_in_the_sixth_is_no_change() {
+    // `poll.100` of Debian's cloud kernel, without and with `no_console_suspend`: the object that
+    // it allocates lies in the first page of its slab in half of the runs.
+    let of = |costs: [u64; 6]| costs.map(|cost| vec![cost; 13]).to_vec();
+    let base = of([12_734, 12_734, 12_734, 12_737, 12_734, 12_734]);
+    let mut new = of([12_737, 12_737, 12_737, 12_734, 12_737, 12_737]);
+    assert_eq!(judged(&base, &new).0, Same);
+    assert_eq!(judged(&new, &base).0, Same);
+    // A change that a few pairs of a run hide.
+    new[3] = vec![12_740; 13];
+    new[3][..5].fill(12_734);
+    assert_eq!(judged(&base, &new), (Higher, 12_734, 12_737));
+}
+
+#[test]
 fn of_the_pairs_with_the_difference_one_of_the_highest_rank_is_shown() {
     let base = vec![vec![100; 10]; 6];
     let new = moved(&base, |_, _, cost| cost + 5);

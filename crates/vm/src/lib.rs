@@ -51,7 +51,7 @@ pub use qemu::error::{AskError, QemuError};
 pub use qemu::host_cpu::host_cpus;
 pub use qemu::process::Interrupt;
 pub use qemu::{Feature, Qemu};
-pub use run::measure::{MeasuredKernel, common_snapshot, measure_elapsed, measure_plan};
+pub use run::measure::{MeasuredKernel, measure_elapsed, measure_plan, share_snapshot};
 pub use run::outcome::{PathOutcome, PathStatus};
 pub use run::progress::Progress;
 pub use run::record::{Recorded, cached_symbols, record, symbols};

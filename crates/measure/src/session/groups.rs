@@ -80,7 +80,7 @@ impl Part {
 
 /// The plans of all groups, as one text: which paths share a guest, and in how many runs, is a part
 /// of what is measured.
-pub(super) fn plans(runs: u32) -> String {
+pub(super) fn describe_plans(runs: u32) -> String {
     let each = GROUPS.iter().map(|group| Plan::of_group(group, runs).to_string());
     each.collect::<Vec<_>>().join("\n")
 }
@@ -89,7 +89,7 @@ impl Session {
     /// A session like this one that measures the groups with a path that is `wanted`, and no
     /// others. It tells what this one was still to tell.
     #[must_use]
-    pub fn of_paths(&self, wanted: impl Fn(&str) -> bool) -> Self {
+    pub fn narrow_to(&self, wanted: impl Fn(&str) -> bool) -> Self {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
         let narrow = Self { groups: Groups::of(wanted), ..self.again(self.cache.clone()) };
         narrow.with_note(note)
@@ -187,8 +187,8 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
         let [first, ..] = plans else { return Ok(Vec::new()) };
-        let snapshot = self
-            .with_points(image, table, progress, |it| pathmeter_vm::common_snapshot(it, first))?;
+        let snapshot =
+            self.with_points(image, table, progress, |it| pathmeter_vm::share_snapshot(it, first))?;
         let notes = Mutex::new(BTreeSet::new());
         let of = plans.iter().map(|plan| plan.order().count() as u64).sum();
         let done: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
@@ -208,7 +208,7 @@ impl Session {
                 }
                 _ => progress(of_one),
             };
-            let _turn = TURNS.take(most_guests(image.settings(&self.settings).memory_mib));
+            let _turn = TURNS.take(count_guests(image.settings(&self.settings).memory_mib));
             let begin = (plan, snapshot.clone());
             self.with_points(image, table, &report, |request| {
                 pathmeter_vm::measure_plan(request, begin, &pathmeter_trace::count)
@@ -255,17 +255,17 @@ fn join(parts: Vec<Measurement>) -> Option<Measurement> {
 }
 
 /// How many guests of so much memory, in MiB, this machine has CPUs and memory for; at least one.
-fn most_guests(memory_mib: u32) -> usize {
+fn count_guests(memory_mib: u32) -> usize {
     /// What a guest's QEMU takes beside the guest's memory, in MiB.
     const QEMU_MIB: u64 = 256;
     let cpus = available_parallelism().map_or(1, usize::from);
-    let available = read_to_string("/proc/meminfo").ok().and_then(|text| available_mib(&text));
+    let available = read_to_string("/proc/meminfo").ok().and_then(|text| read_available_mib(&text));
     let guests = available.map_or(cpus as u64, |mib| mib / (u64::from(memory_mib) + QEMU_MIB));
     usize::try_from(guests).map_or(cpus, |guests| guests.clamp(1, cpus))
 }
 
 /// The memory that programs can have, in MiB (`MemAvailable` of `proc_meminfo(5)`).
-fn available_mib(meminfo: &str) -> Option<u64> {
+fn read_available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib >> 10)
@@ -337,9 +337,9 @@ mod tests {
 
     #[test]
     fn memory_is_read_and_what_is_unlike_it_is_not() {
-        assert_eq!(available_mib("MemFree: 1 kB\nMemAvailable:    2097152 kB\n"), Some(2048));
-        assert_eq!(available_mib("MemAvailable: many kB\n"), None);
-        assert_eq!(available_mib(""), None);
+        assert_eq!(read_available_mib("MemFree: 1 kB\nMemAvailable:    2097152 kB\n"), Some(2048));
+        assert_eq!(read_available_mib("MemAvailable: many kB\n"), None);
+        assert_eq!(read_available_mib(""), None);
     }
 
     #[test]

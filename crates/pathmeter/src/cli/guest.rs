@@ -93,8 +93,8 @@ pub(crate) struct GuestArgs {
     /// Runs of the probes, each with other addresses and another phase of the timer tick
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
-    /// layout of the code. More runs find more of them and take longer: three take about 60 % of
-    /// the time of six.
+    /// layout of the code. More runs find more of them and take longer: three take about two
+    /// thirds of the time of six.
     #[arg(
         long, value_name = "N", default_value_t = RUNS,
         value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)

@@ -200,7 +200,7 @@ fn disk() -> Check {
 
 fn memory() -> Check {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let Some(mib) = available_mib(&text) else {
+    let Some(mib) = read_available_mib(&text) else {
         return Check::warn("memory", "unknown".into(), "run `free`");
     };
     let found = format!("{mib} MiB available");
@@ -212,7 +212,7 @@ fn memory() -> Check {
 }
 
 /// `MemAvailable:    3061864 kB` of proc(5)'s meminfo.
-fn available_mib(meminfo: &str) -> Option<u64> {
+fn read_available_mib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib >> 10)
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn available_memory_is_read() {
         let text = "MemTotal:       8000000 kB\nMemAvailable:    3061864 kB\nBuffers: 1 kB\n";
-        assert_eq!(available_mib(text), Some(2990));
-        assert_eq!(available_mib("MemAvailable: lots"), None);
+        assert_eq!(read_available_mib(text), Some(2990));
+        assert_eq!(read_available_mib("MemAvailable: lots"), None);
     }
 
     #[test]

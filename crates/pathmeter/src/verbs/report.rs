@@ -169,7 +169,7 @@ impl<'a> Report<'a> {
     fn measure(&mut self) -> Result<(), Failure> {
         let mut results = Vec::new();
         if let Some(session) = &self.session {
-            let session = session.of_paths(|path| is_selected(&self.args.only, path));
+            let session = session.narrow_to(|path| is_selected(&self.args.only, path));
             let board = Board::new(self.screen);
             let one =
                 |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
     let program = packed(args, screen)?;
     let (session, image) = opened(args, &sets)?;
-    let session = session.of_paths(|path| selection.holds(path));
+    let session = session.narrow_to(|path| selection.holds(path));
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
     let under = |image| Under {

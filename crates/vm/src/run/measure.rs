@@ -43,7 +43,7 @@ pub struct MeasuredKernel<C> {
 /// The snapshot that guests with `plan` are restored from, for several of these to begin with:
 /// from the cache, or of a guest that is booted. None if they are not restored, or not handed
 /// their plan.
-pub fn common_snapshot(
+pub fn share_snapshot(
     request: &Request<'_>,
     plan: &Plan,
 ) -> Result<Option<Arc<Snapshot>>, VmError> {

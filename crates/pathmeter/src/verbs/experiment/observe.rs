@@ -138,7 +138,7 @@ impl<'a> Guests<'a> {
 
     /// What measures these paths and few others.
     fn session_of(&self, wanted: &Wanted) -> Session {
-        self.session.of_paths(|path| {
+        self.session.narrow_to(|path| {
             wanted.paths.iter().chain(&wanted.checks_of).any(|wanted| wanted == path)
         })
     }
