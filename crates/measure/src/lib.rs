@@ -23,6 +23,7 @@ pub mod lab;
 mod landlock;
 mod makers;
 pub mod meant;
+pub mod memory;
 pub mod modules;
 pub mod named_kernel;
 pub mod packed_program;

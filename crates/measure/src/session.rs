@@ -30,7 +30,10 @@ use crate::waits::WaitPoints;
 
 mod groups;
 mod identity;
+mod joint_progress;
 mod kept;
+mod pace;
+mod turns;
 mod witness;
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.

@@ -4,18 +4,19 @@
 //! Contract: what a group's guest counts does not depend on which other groups are measured, nor on
 //! how many guests there are at a time.
 
-use std::collections::BTreeSet;
-use std::fs::read_to_string;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
-use std::thread::available_parallelism;
+use std::sync::PoisonError;
+use std::time::Instant;
 
 use pathmeter_catalogue::{GROUPS, Group, Path, Suite, WAITS, Wait};
 use pathmeter_model::Measurement;
 use pathmeter_trace::{Counting, PointTable};
-use pathmeter_vm::{Entry, EntryKind, Execution, Key, MeasuredKernel, Plan, Progress, Sought};
+use pathmeter_vm::{
+    Cache, Entry, EntryKind, Execution, Key, MeasuredKernel, Plan, Progress, Sought,
+};
 
-use super::{Report, Session};
+use super::joint_progress::JointProgress;
+use super::turns::{TURNS, count_guests};
+use super::{Report, Session, pace};
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::plan_results::Elsewhere;
@@ -72,6 +73,13 @@ impl Part {
         }
     }
 
+    fn group(self) -> Option<&'static Group> {
+        match self {
+            Self::All => None,
+            Self::Of(group) => Some(group),
+        }
+    }
+
     fn has_waits(self) -> bool {
         let path = |wait: &Wait| Suite::Exact.find(wait.path).map(|(_, path)| path);
         WAITS.iter().filter_map(path).any(|path| self.holds(path))
@@ -123,20 +131,10 @@ impl Session {
     ) -> Result<Measurement, Failure> {
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         for part in self.parts(image) {
-            match &self.cache {
+            match self.seek_part(image, part, progress)? {
+                Some(Sought::Found(result)) => found.push(result),
+                Some(Sought::Missing(slot)) => missing.push((part, Some(slot))),
                 None => missing.push((part, None)),
-                Some(cache) => {
-                    let read = |entry: Entry| {
-                        let result = results::read(&entry)?;
-                        Ok(result.filter(|result| self.is_of(image, &result.configuration)))
-                    };
-                    let key = self.part_key(image, part);
-                    let sought = cache.seek(key, self.caller(progress), read);
-                    match sought.map_err(|error| image.failure(error))? {
-                        Sought::Found(result) => found.push(result),
-                        Sought::Missing(slot) => missing.push((part, Some(slot))),
-                    }
-                }
             }
         }
         if missing.is_empty() {
@@ -144,6 +142,7 @@ impl Session {
         } else {
             self.tell(Elsewhere::Guest);
             let parts: Vec<Part> = missing.iter().map(|(part, _)| *part).collect();
+            self.announce(image, &parts, progress);
             let measured = self.measure_anew(image, &parts, progress)?;
             for ((_, slot), result) in missing.into_iter().zip(measured) {
                 if let Some(slot) = slot {
@@ -156,8 +155,40 @@ impl Session {
         Ok(Measurement { subject: image.subject(), ..result })
     }
 
+    /// Looks for a part's result in the cache, if there is one.
+    fn seek_part<'a>(
+        &'a self,
+        image: &Image,
+        part: Part,
+        progress: Report<'a>,
+    ) -> Result<Option<Sought<'a, Measurement>>, Failure> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let read = |entry: Entry| {
+            let result = results::read(&entry)?;
+            Ok(result.filter(|result| self.is_of(image, &result.configuration)))
+        };
+        let sought = cache.seek(self.part_key(image, part), self.caller(progress), read);
+        sought.map(Some).map_err(|error| image.failure(error))
+    }
+
     fn part_key(&self, image: &Image, part: Part) -> Key {
         self.key_of(EntryKind::Result, &format!("result\n{}", part.plan(self.runs)), image)
+    }
+
+    /// Says how many groups are measured, and how long that took the last time. A guest with
+    /// several CPUs executes all of them at once.
+    fn announce(&self, image: &Image, parts: &[Part], progress: Report<'_>) {
+        if image.cpus() == 1 {
+            let folder = self.cache.as_ref().map(Cache::folder);
+            let took = folder.and_then(|folder| pace::find(folder, &self.describe(parts)));
+            progress(Progress::Groups { count: parts.len(), took });
+        }
+    }
+
+    /// What is executed, by name: these parts in so many runs.
+    fn describe(&self, parts: &[Part]) -> String {
+        let names = parts.iter().map(|part| part.group().map_or("all", |group| group.name));
+        format!("{} {}", names.collect::<Vec<_>>().join("+"), self.runs)
     }
 
     /// Measures these parts, as many at a time as there is room for: the result of each.
@@ -172,49 +203,39 @@ impl Session {
         } else {
             WaitPoints::default()
         };
-        let plans: Vec<Plan> = parts.iter().map(|part| part.plan(self.runs)).collect();
-        let measured = self.execute(image, &plans, &points.table, progress)?;
+        let measured = self.execute(image, parts, &points.table, progress)?;
         let both = parts.iter().zip(measured);
         Ok(both.map(|(part, of)| self.document(image, of, (*part, &points))).collect())
     }
 
-    /// What came of each plan, in a guest of its own. All are restored from one snapshot.
+    /// What came of each part, in a guest of its own. All are restored from one snapshot.
     fn execute(
         &self,
         image: &Image,
-        plans: &[Plan],
+        parts: &[Part],
         table: &PointTable,
         progress: Report<'_>,
     ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
-        let [first, ..] = plans else { return Ok(Vec::new()) };
+        let plans: Vec<Plan> = parts.iter().map(|part| part.plan(self.runs)).collect();
+        let [first, ..] = &plans[..] else { return Ok(Vec::new()) };
         let snapshot =
             self.with_points(image, table, progress, |it| pathmeter_vm::share_snapshot(it, first))?;
-        let notes = Mutex::new(BTreeSet::new());
         let of = plans.iter().map(|plan| plan.order().count() as u64).sum();
-        let done: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
-        let one = |(plan, own): (&Plan, &AtomicU64)| {
-            let report = |of_one: Progress<'_>| match of_one {
-                Progress::Running { path, done: here, .. } => {
-                    own.store(here, Ordering::Relaxed);
-                    let done = done.iter().map(|one| one.load(Ordering::Relaxed)).sum();
-                    progress(Progress::Running { path, done, of });
-                }
-                Progress::Note(note) => {
-                    let mut notes = notes.lock().unwrap_or_else(PoisonError::into_inner);
-                    // What holds for one guest and all is said once.
-                    if notes.insert(note.to_owned()) {
-                        progress(of_one);
-                    }
-                }
-                _ => progress(of_one),
-            };
+        let joint = JointProgress::new(progress, plans.len(), of);
+        let one = |(guest, plan): (usize, &Plan)| {
+            let report = |of_one: Progress<'_>| joint.report(guest, of_one);
             let _turn = TURNS.take(count_guests(image.settings(&self.settings).memory_mib));
             let begin = (plan, snapshot.clone());
             self.with_points(image, table, &report, |request| {
                 pathmeter_vm::measure_plan(request, begin, &pathmeter_trace::count)
             })
         };
-        Failure::gather(each(plans.iter().zip(&done), plans.len(), one))
+        let started = Instant::now();
+        let measured = Failure::gather(each(plans.iter().enumerate(), plans.len(), one))?;
+        if let Some(cache) = &self.cache {
+            pace::keep(cache.folder(), self.describe(parts), started.elapsed());
+        }
+        Ok(measured)
     }
 
     /// What is counted in windows between two points, in the executions of all paths that are
@@ -225,8 +246,8 @@ impl Session {
         table: &PointTable,
         progress: Report<'_>,
     ) -> Result<Vec<(Vec<Execution>, Counting)>, Failure> {
-        let plans: Vec<Plan> = self.parts(image).iter().map(|part| part.plan(self.runs)).collect();
-        let counts = self.execute(image, &plans, table, progress)?.into_iter().map(|measured| {
+        let measured = self.execute(image, &self.parts(image), table, progress)?;
+        let counts = measured.into_iter().map(|measured| {
             measured.counts.ok_or_else(|| Failure::Usage {
                 message: "this QEMU can't see windows between two points of the kernel".to_owned(),
                 help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
@@ -252,52 +273,6 @@ fn join(parts: Vec<Measurement>) -> Option<Measurement> {
     let place = |name: &str| Suite::Exact.find(name).map(|(index, _)| index);
     all.paths.sort_by_key(|path| place(&path.path));
     Some(all)
-}
-
-/// How many guests of so much memory, in MiB, this machine has CPUs and memory for; at least one.
-fn count_guests(memory_mib: u32) -> usize {
-    /// What a guest's QEMU takes beside the guest's memory, in MiB.
-    const QEMU_MIB: u64 = 256;
-    let cpus = available_parallelism().map_or(1, usize::from);
-    let available = read_to_string("/proc/meminfo").ok().and_then(|text| read_available_mib(&text));
-    let guests = available.map_or(cpus as u64, |mib| mib / (u64::from(memory_mib) + QEMU_MIB));
-    usize::try_from(guests).map_or(cpus, |guests| guests.clamp(1, cpus))
-}
-
-/// The memory that programs can have, in MiB (`MemAvailable` of `proc_meminfo(5)`).
-fn read_available_mib(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib >> 10)
-}
-
-/// The turns of all guests of groups in this process: two kernels that are measured at once share
-/// the machine.
-static TURNS: Turns = Turns { taken: Mutex::new(0), freed: Condvar::new() };
-
-struct Turns {
-    taken: Mutex<usize>,
-    freed: Condvar,
-}
-
-/// A turn, until dropped.
-struct Turn(&'static Turns);
-
-impl Turns {
-    /// Waits until fewer than `most` turns are taken, and takes one.
-    fn take(&'static self, most: usize) -> Turn {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = self.freed.wait_while(taken, |taken| *taken >= most);
-        *free.unwrap_or_else(PoisonError::into_inner) += 1;
-        Turn(self)
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.0.freed.notify_one();
-    }
 }
 
 #[cfg(test)]
@@ -333,27 +308,5 @@ mod tests {
         assert_eq!(names, ["syscall.getppid", "file.stat", "tcp.round-trip", "timer.expire"]);
         assert_eq!(all.notes, ["no plugin", "it died"]);
         assert_eq!(join(vec![]), None);
-    }
-
-    #[test]
-    fn memory_is_read_and_what_is_unlike_it_is_not() {
-        assert_eq!(read_available_mib("MemFree: 1 kB\nMemAvailable:    2097152 kB\n"), Some(2048));
-        assert_eq!(read_available_mib("MemAvailable: many kB\n"), None);
-        assert_eq!(read_available_mib(""), None);
-    }
-
-    #[test]
-    fn no_more_turns_are_taken_than_there_are() {
-        static SOME: Turns = Turns { taken: Mutex::new(0), freed: Condvar::new() };
-        let at_once = AtomicU64::new(0);
-        let work = |_| {
-            let _turn = SOME.take(2);
-            let now = at_once.fetch_add(1, Ordering::SeqCst) + 1;
-            at_once.fetch_sub(1, Ordering::SeqCst);
-            Ok::<_, ()>(now)
-        };
-        let seen = each(0..64, 8, work);
-        assert!(seen.iter().all(|now| now.is_ok_and(|now| now <= 2)), "{seen:?}");
-        assert_eq!(*SOME.taken.lock().unwrap(), 0);
     }
 }

@@ -34,7 +34,14 @@ impl Board {
     /// A line on it, below those before; seen as soon as it has a text.
     pub(crate) fn line(&self, name: String) -> Line<'_> {
         let place = self.lines.fetch_add(1, Ordering::Relaxed);
-        Line { board: self, place, name, bar: OnceLock::new(), phase: Mutex::new("") }
+        Line {
+            board: self,
+            place,
+            name,
+            bar: OnceLock::new(),
+            phase: Mutex::new(""),
+            cost: Mutex::default(),
+        }
     }
 
     /// Does work that reports its progress in a line, which disappears when the work is done.
@@ -71,6 +78,8 @@ pub(crate) struct Line<'a> {
     name: String,
     bar: OnceLock<ProgressBar>,
     phase: Mutex<&'static str>,
+    /// What the measurement in progress costs.
+    cost: Mutex<String>,
 }
 
 impl Line<'_> {
@@ -81,6 +90,14 @@ impl Line<'_> {
         }
         match progress {
             Progress::Note(text) => self.board.print_line(&format!("note: {}: {text}", self.name)),
+            Progress::Groups { count, took } => {
+                let cost = describe_groups(count, took);
+                // Where lines change in place, it stays beside the turns.
+                match self.board.is_lively() {
+                    true => *self.cost.lock().unwrap_or_else(PoisonError::into_inner) = cost,
+                    false => self.say(&cost),
+                }
+            }
             Progress::Benchmark { name, done, of } => {
                 self.say(&format!("benchmark {} of {of}: {}", done + 1, clean(name)));
             }
@@ -122,7 +139,9 @@ impl Line<'_> {
         bar.set_message(clean(&match progress {
             // A turn is one path in one run.
             Progress::Running { path, done, of } => {
-                format!("running {path}: turn {} of {of}", done + 1)
+                let cost = self.cost.lock().unwrap_or_else(PoisonError::into_inner);
+                let separator = if cost.is_empty() { "" } else { "; " };
+                format!("running {path}: turn {} of {of}{separator}{cost}", done + 1)
             }
             Progress::Program { done, of } => {
                 format!("running the program: run {} of {of}", done + 1)
@@ -183,7 +202,30 @@ fn phase(progress: Progress<'_>) -> &'static str {
         Progress::Loading => "reading the image",
         Progress::Waiting => "another pathmeter is measuring it: waiting",
         Progress::Booting => "booting",
-        Progress::Running { .. } | Progress::Note(_) => "running the paths",
+        Progress::Groups { .. } | Progress::Running { .. } | Progress::Note(_) => {
+            "running the paths"
+        }
         Progress::Program { .. } | Progress::Benchmark { .. } => "running the program",
+    }
+}
+
+/// How many groups of paths are measured, and how long they took the last time.
+fn describe_groups(count: usize, took: Option<Duration>) -> String {
+    let groups = if count == 1 { "1 group of paths" } else { &format!("{count} groups of paths") };
+    match took.map(|took| took.as_secs_f64().ceil()) {
+        None => groups.to_owned(),
+        Some(seconds) => format!("{groups}, {seconds} s the last time"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_a_question_is_told_with_the_last_time_if_that_is_known() {
+        assert_eq!(describe_groups(1, None), "1 group of paths");
+        let took = Some(Duration::from_millis(7_200));
+        assert_eq!(describe_groups(5, took), "5 groups of paths, 8 s the last time");
     }
 }

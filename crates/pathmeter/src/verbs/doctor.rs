@@ -18,6 +18,7 @@ use crate::cli::DoctorArgs;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
 use pathmeter_measure::interrupt;
+use pathmeter_measure::memory::read_available_mib;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::subject::is_host;
 
@@ -211,13 +212,6 @@ fn memory() -> Check {
     }
 }
 
-/// `MemAvailable:    3061864 kB` of proc(5)'s meminfo.
-fn read_available_mib(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib >> 10)
-}
-
 fn processors() -> Check {
     match std::thread::available_parallelism().map_or(1, usize::from) {
         1 => Check::warn(
@@ -242,13 +236,6 @@ fn text(report: &Diagnosis, colour: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn available_memory_is_read() {
-        let text = "MemTotal:       8000000 kB\nMemAvailable:    3061864 kB\nBuffers: 1 kB\n";
-        assert_eq!(read_available_mib(text), Some(2990));
-        assert_eq!(read_available_mib("MemAvailable: lots"), None);
-    }
 
     #[test]
     fn advice_stands_below_what_was_found() {

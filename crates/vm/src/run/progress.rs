@@ -1,5 +1,7 @@
 //! What whoever waits for a measurement is told.
 
+use std::time::Duration;
+
 /// How far a measurement is.
 #[derive(Clone, Copy, Debug)]
 pub enum Progress<'a> {
@@ -9,6 +11,13 @@ pub enum Progress<'a> {
     Waiting,
     /// The kernel boots.
     Booting,
+    /// Groups of paths are measured, each in a guest of its own.
+    Groups {
+        /// How many.
+        count: usize,
+        /// How long they took the last time, if that is known.
+        took: Option<Duration>,
+    },
     /// A path is being run.
     Running {
         /// The path's name.
