@@ -121,6 +121,11 @@ boot() {
 	grep -q 'Attempted to kill init' "$work/console" || die "$1 did not come to /init"
 }
 
+# The groups of paths that a narrow question needs.
+compare_calls() {
+	compare --only 'syscall.*'
+}
+
 explain() {
 	"$pathmeter" explain --quiet switch.yield "$base" >/dev/null
 }
@@ -129,6 +134,10 @@ explain() {
 round() {
 	timed raw-base boot "$work/base.vmlinux"
 	timed raw-new boot "$work/new.vmlinux"
+	rm -rf "$XDG_CACHE_HOME"
+	timed only-nothing compare_calls
+	rm -f "$XDG_CACHE_HOME"/pathmeter/*.result
+	timed only-snapshots compare_calls
 	rm -rf "$XDG_CACHE_HOME"
 	timed nothing compare
 	rm -f "$XDG_CACHE_HOME"/pathmeter/*.result
@@ -195,6 +204,8 @@ row 'R: raw exact boot of the slower kernel to /init' '' \
 row 'compare two kernels, nothing cached' '≤ 15 s' "$(ratio nothing)"
 row 'the same, snapshots cached' '≤ 3 s' "$(ratio snapshots)"
 row 'the same, results cached' '≤ 0.3 s' "$(ratio results)"
+row "compare --only 'syscall.*', nothing cached" '≤ 2.0 R' "$(ratio only-nothing)"
+row 'the same, snapshots cached' '≤ 0.4 R' "$(ratio only-snapshots)"
 row 'explain switch.yield of base, snapshot and symbols cached' '≤ 3 s' "$(ratio explain)"
 row 'compare --explain, snapshots and symbols cached' '' "$(ratio compare-explain)"
 row "one kernel measured $REPEATS times, half of them under load: different results" 1 "$different"

@@ -9,7 +9,7 @@
 # From the longest to the shortest, a test of the rest goes to the part that has the least to do.
 set -eu
 table=$(dirname "$0")/../tests/times.txt
-parts=10
+parts=12
 
 names() {
 	awk -v tier="$1" '$1 == tier { print $3 }' "$table"

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pathmeter_catalogue::{Suite, WARMUP};
+use pathmeter_catalogue::{Group, Suite, WARMUP};
 use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
@@ -25,7 +25,7 @@ use crate::path_rows::Counted;
 use crate::plan_results::PlanResults;
 use crate::repeat;
 use crate::results::sha256;
-use crate::session::groups::{Groups, Part};
+use crate::session::groups::Groups;
 use crate::waits::WaitPoints;
 
 mod groups;
@@ -128,7 +128,7 @@ impl Session {
         let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
         match self.planned(image, None, is_of)? {
             Some(result) => Ok(result),
-            None => self.measure_parts(image, progress),
+            None => self.measure_groups(image, progress),
         }
     }
 
@@ -137,14 +137,14 @@ impl Session {
     fn measure_anew(
         &self,
         image: &Image,
-        parts: &[Part],
+        groups: &[&Group],
         progress: Report<'_>,
     ) -> Result<Vec<Measurement>, Failure> {
         if image.cpus() == 1 {
-            return self.measure_now(image, parts, progress);
+            return self.measure_now(image, groups, progress);
         }
         let booting = self.again(None);
-        repeat::twice(|| booting.measure_now(image, parts, progress))?
+        repeat::twice(|| booting.measure_now(image, groups, progress))?
             .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
     }
 
@@ -255,7 +255,7 @@ impl Session {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, bytes, most };
         let Some(first) = wanted.first() else { return Ok(Vec::new()) };
-        let plan = self.plan_with(image, first.path);
+        let plan = self.plan_with(first.path);
         let recorded = self.with_points(image, table, progress, |request| {
             pathmeter_vm::record(request, &plan, wanted, limits, read)
         })?;
@@ -315,7 +315,7 @@ impl Session {
         &self,
         image: &Image,
         measured: MeasuredKernel<Counting>,
-        (part, points): (Part, &WaitPoints),
+        (group, points): (&Group, &WaitPoints),
     ) -> Measurement {
         let own = measured.firmware == Firmware::Own;
         let cpu = image.settings(&self.settings).cpu;
@@ -334,7 +334,7 @@ impl Session {
             subject: image.subject(),
             configuration: Configuration { clock: unit, proofs, ..configuration },
             guest: Some(guest),
-            paths: paths.filter(|(_, (path, _))| part.holds(path)).map(result).collect(),
+            paths: paths.filter(|(_, (path, _))| group.holds(path.name)).map(result).collect(),
             execution: None,
             notes: measured.notes,
         }

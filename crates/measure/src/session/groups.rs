@@ -48,42 +48,9 @@ impl Groups {
     }
 }
 
-/// What one guest executes.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    /// All paths: a guest with several CPUs is booted for each measurement, which takes longer than
-    /// all of them.
-    All,
-    /// Those of a group.
-    Of(&'static Group),
-}
-
-impl Part {
-    fn plan(self, runs: u32) -> Plan {
-        match self {
-            Self::All => Plan::new(Suite::Exact, runs),
-            Self::Of(group) => Plan::of_group(group, runs),
-        }
-    }
-
-    pub(super) fn holds(self, path: &Path) -> bool {
-        match self {
-            Self::All => true,
-            Self::Of(group) => group.holds(path.name),
-        }
-    }
-
-    fn group(self) -> Option<&'static Group> {
-        match self {
-            Self::All => None,
-            Self::Of(group) => Some(group),
-        }
-    }
-
-    fn has_waits(self) -> bool {
-        let path = |wait: &Wait| Suite::Exact.find(wait.path).map(|(_, path)| path);
-        WAITS.iter().filter_map(path).any(|path| self.holds(path))
-    }
+/// Whether one of the group's paths waits between two points of the kernel.
+fn has_waits(group: &Group) -> bool {
+    WAITS.iter().any(|wait| group.holds(wait.path))
 }
 
 /// The plans of all groups, as one text: which paths share a guest, and in how many runs, is a part
@@ -108,42 +75,37 @@ impl Session {
         self.groups == Groups::ALL
     }
 
-    /// What is executed, guest by guest, for all that is wanted.
-    fn parts(&self, image: &Image) -> Vec<Part> {
-        match image.cpus() {
-            1 => self.groups.iter().map(Part::Of).collect(),
-            _ => vec![Part::All],
-        }
-    }
-
     /// The plan by which a guest comes to the path with this index.
-    pub(crate) fn plan_with(&self, image: &Image, index: usize) -> Plan {
-        let path = Suite::Exact.paths().get(index).filter(|_| image.cpus() == 1);
-        let group = path.and_then(|path| Group::of(path.name));
-        group.map_or(Part::All, Part::Of).plan(self.runs)
+    pub(crate) fn plan_with(&self, index: usize) -> Plan {
+        let group = Suite::Exact.paths().get(index).and_then(|path| Group::of(path.name));
+        group.map_or_else(|| Plan::new(Suite::Exact, self.runs), |group| self.plan_of(group))
     }
 
-    /// Finds the results of all parts in the cache, or measures those that are not there.
-    pub(super) fn measure_parts(
+    fn plan_of(&self, group: &Group) -> Plan {
+        Plan::of_group(group, self.runs)
+    }
+
+    /// Finds the results of all groups in the cache, or measures those that are not there.
+    pub(super) fn measure_groups(
         &self,
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
         let (mut found, mut missing) = (Vec::new(), Vec::new());
-        for part in self.parts(image) {
-            match self.seek_part(image, part, progress)? {
+        for group in self.groups.iter() {
+            match self.seek_group(image, group, progress)? {
                 Some(Sought::Found(result)) => found.push(result),
-                Some(Sought::Missing(slot)) => missing.push((part, Some(slot))),
-                None => missing.push((part, None)),
+                Some(Sought::Missing(slot)) => missing.push((group, Some(slot))),
+                None => missing.push((group, None)),
             }
         }
         if missing.is_empty() {
             self.tell(Elsewhere::Cache);
         } else {
             self.tell(Elsewhere::Guest);
-            let parts: Vec<Part> = missing.iter().map(|(part, _)| *part).collect();
-            self.announce(image, &parts, progress);
-            let measured = self.measure_anew(image, &parts, progress)?;
+            let groups: Vec<&Group> = missing.iter().map(|(group, _)| *group).collect();
+            self.announce(&groups, progress);
+            let measured = self.measure_anew(image, &groups, progress)?;
             for ((_, slot), result) in missing.into_iter().zip(measured) {
                 if let Some(slot) = slot {
                     results::keep(slot, &result);
@@ -155,11 +117,11 @@ impl Session {
         Ok(Measurement { subject: image.subject(), ..result })
     }
 
-    /// Looks for a part's result in the cache, if there is one.
-    fn seek_part<'a>(
+    /// Looks for a group's result in the cache, if there is one.
+    fn seek_group<'a>(
         &'a self,
         image: &Image,
-        part: Part,
+        group: &Group,
         progress: Report<'a>,
     ) -> Result<Option<Sought<'a, Measurement>>, Failure> {
         let Some(cache) = &self.cache else { return Ok(None) };
@@ -167,56 +129,53 @@ impl Session {
             let result = results::read(&entry)?;
             Ok(result.filter(|result| self.is_of(image, &result.configuration)))
         };
-        let sought = cache.seek(self.part_key(image, part), self.caller(progress), read);
+        let sought = cache.seek(self.group_key(image, group), self.caller(progress), read);
         sought.map(Some).map_err(|error| image.failure(error))
     }
 
-    fn part_key(&self, image: &Image, part: Part) -> Key {
-        self.key_of(EntryKind::Result, &format!("result\n{}", part.plan(self.runs)), image)
+    fn group_key(&self, image: &Image, group: &Group) -> Key {
+        self.key_of(EntryKind::Result, &format!("result\n{}", self.plan_of(group)), image)
     }
 
-    /// Says how many groups are measured, and how long that took the last time. A guest with
-    /// several CPUs executes all of them at once.
-    fn announce(&self, image: &Image, parts: &[Part], progress: Report<'_>) {
-        if image.cpus() == 1 {
-            let folder = self.cache.as_ref().map(Cache::folder);
-            let took = folder.and_then(|folder| pace::find(folder, &self.describe(parts)));
-            progress(Progress::Groups { count: parts.len(), took });
-        }
+    /// Says how many groups are measured, and how long that took the last time.
+    fn announce(&self, groups: &[&Group], progress: Report<'_>) {
+        let folder = self.cache.as_ref().map(Cache::folder);
+        let took = folder.and_then(|folder| pace::find(folder, &self.describe(groups)));
+        progress(Progress::Groups { count: groups.len(), took });
     }
 
-    /// What is executed, by name: these parts in so many runs.
-    fn describe(&self, parts: &[Part]) -> String {
-        let names = parts.iter().map(|part| part.group().map_or("all", |group| group.name));
-        format!("{} {}", names.collect::<Vec<_>>().join("+"), self.runs)
+    /// What is executed, by name: these groups in so many runs.
+    fn describe(&self, groups: &[&Group]) -> String {
+        let names: Vec<&str> = groups.iter().map(|group| group.name).collect();
+        format!("{} {}", names.join("+"), self.runs)
     }
 
-    /// Measures these parts, as many at a time as there is room for: the result of each.
+    /// Measures these groups, as many at a time as there is room for: the result of each.
     pub(super) fn measure_now(
         &self,
         image: &Image,
-        parts: &[Part],
+        groups: &[&Group],
         progress: Report<'_>,
     ) -> Result<Vec<Measurement>, Failure> {
-        let points = if parts.iter().any(|part| part.has_waits()) {
+        let points = if groups.iter().any(|group| has_waits(group)) {
             waits::points(image, &self.symbols(image, progress)?)
         } else {
             WaitPoints::default()
         };
-        let measured = self.execute(image, parts, &points.table, progress)?;
-        let both = parts.iter().zip(measured);
-        Ok(both.map(|(part, of)| self.document(image, of, (*part, &points))).collect())
+        let measured = self.execute(image, groups, &points.table, progress)?;
+        let both = groups.iter().zip(measured);
+        Ok(both.map(|(group, of)| self.document(image, of, (group, &points))).collect())
     }
 
-    /// What came of each part, in a guest of its own. All are restored from one snapshot.
+    /// What came of each group, in a guest of its own. All are restored from one snapshot.
     fn execute(
         &self,
         image: &Image,
-        parts: &[Part],
+        groups: &[&Group],
         table: &PointTable,
         progress: Report<'_>,
     ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
-        let plans: Vec<Plan> = parts.iter().map(|part| part.plan(self.runs)).collect();
+        let plans: Vec<Plan> = groups.iter().map(|group| self.plan_of(group)).collect();
         let [first, ..] = &plans[..] else { return Ok(Vec::new()) };
         let snapshot =
             self.with_points(image, table, progress, |it| pathmeter_vm::share_snapshot(it, first))?;
@@ -233,20 +192,21 @@ impl Session {
         let started = Instant::now();
         let measured = Failure::gather(each(plans.iter().enumerate(), plans.len(), one))?;
         if let Some(cache) = &self.cache {
-            pace::keep(cache.folder(), self.describe(parts), started.elapsed());
+            pace::keep(cache.folder(), self.describe(groups), started.elapsed());
         }
         Ok(measured)
     }
 
     /// What is counted in windows between two points, in the executions of all paths that are
-    /// wanted: a part's executions in their order, and what was counted in them.
+    /// wanted: a group's executions in their order, and what was counted in them.
     pub fn count_windows(
         &self,
         image: &Image,
         table: &PointTable,
         progress: Report<'_>,
     ) -> Result<Vec<(Vec<Execution>, Counting)>, Failure> {
-        let measured = self.execute(image, &self.parts(image), table, progress)?;
+        let measured =
+            self.execute(image, &self.groups.iter().collect::<Vec<_>>(), table, progress)?;
         let counts = measured.into_iter().map(|measured| {
             measured.counts.ok_or_else(|| Failure::Usage {
                 message: "this QEMU can't see windows between two points of the kernel".to_owned(),
