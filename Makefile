@@ -84,7 +84,7 @@ run-needs: kernels
 	@scripts/packages.sh $(RUN_PACKAGES)
 
 run-build:
-	@$(CARGO) build --locked -p pathmeter
+	@$(CARGO) build --locked -p pathmeter --config 'profile.dev.panic="unwind"'
 
 # Each part says how long it took, as scripts/stages.sh has it.
 check: cargo ## lints and unit tests, without kernels: the tests' first tier

@@ -126,7 +126,7 @@ pub fn recorded(
     let mut left: Vec<usize> = (0..paths.len()).collect();
     while let Some(first) = left.first() {
         let guest = |path: &RecordablePath<'_>| {
-            (path.window.cloned(), session.plan_with(image, path.index))
+            (path.window.cloned(), session.plan_with(path.index))
         };
         let of_first = guest(&paths[*first]);
         let (now, later): (Vec<usize>, Vec<usize>) =

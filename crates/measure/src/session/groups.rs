@@ -7,7 +7,7 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
-use pathmeter_catalogue::{GROUPS, Group, Path, Suite, WAITS, Wait};
+use pathmeter_catalogue::{GROUPS, Group, Suite, WAITS};
 use pathmeter_model::Measurement;
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
