@@ -191,6 +191,8 @@ static bool may_be_in_tree(const struct task *task, unsigned int depth)
 		return task->origin != OTHER_TASK && !account.launching && wants_row(USER, 0);
 	if (is_others(task, frame))
 		return false;
+	if (frame->held)
+		return wants_row(PAGE_FAULT, frame->id) || wants_row(INTERPRETER_FAULT, frame->id);
 	return frame->id == UNNAMED ? wants_kind(frame->kind) : wants_row(frame->kind, frame->id);
 }
 
@@ -217,7 +219,7 @@ static void add_to(struct task *task, unsigned int depth, struct cell *cell)
 			cell->id = 0;
 			add_cell(cell);
 		}
-	} else if (frame->id == UNNAMED) {
+	} else if (frame->id == UNNAMED || frame->held) {
 		append_cell(&frame->early, cell);
 	} else {
 		cell->kind = frame->kind;
