@@ -191,8 +191,11 @@ static bool may_be_in_tree(const struct task *task, unsigned int depth)
 		return task->origin != OTHER_TASK && !account.launching && wants_row(USER, 0);
 	if (is_others(task, frame))
 		return false;
-	if (frame->held)
-		return wants_row(PAGE_FAULT, frame->id) || wants_row(INTERPRETER_FAULT, frame->id);
+	/* A fault without a name, or that is held, may turn out to be QEMU's alone. */
+	if (frame->kind == PAGE_FAULT && frame->id == UNNAMED && wants_kind(INTERPRETER_FAULT))
+		return true;
+	if (frame->held && wants_row(INTERPRETER_FAULT, frame->id))
+		return true;
 	return frame->id == UNNAMED ? wants_kind(frame->kind) : wants_row(frame->kind, frame->id);
 }
 

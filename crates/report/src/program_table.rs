@@ -218,8 +218,8 @@ fn faults_of_qemu(rows: &[RowCosts<'_>], style: Style) -> String {
     let sum = |of: fn(&Calls) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
     let number = calls(Calls { least: sum(|it| it.least), most: sum(|it| it.most) });
     style.quiet(&format!(
-        "{number} page faults a run are QEMU's alone: an instruction that changes memory faults \
-         once on a processor and twice here; own work has the second"
+        "page faults that QEMU alone takes: {number} a run; an instruction that changes memory \
+         faults once on a processor and twice here, of which own work has the second"
     ))
 }
 

@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Run, Scene, built, debian};
 use serde_json::Value;
 
-use super::{RUNS, assert_adds_up, calls, kernels, measured, program, run};
+use super::{PERTURB, RUNS, assert_adds_up, calls, kernels, measured, program, run};
 
 /// Measures the program on a small kernel and on Debian's.
 fn on_both(command: &[&str]) -> [Value; 2] {
@@ -104,5 +104,9 @@ fn of_two_faults_of_an_instruction_that_changes_its_operand_the_first_is_no_own_
         assert!(reads.iter().all(|count| (6 * 64..7 * 64).contains(count)), "{reads:?}");
         let kernels = calls(&result, "interpreter-fault", &format!("{name}, from the kernel"));
         assert_eq!(kernels, [0; 0]);
+        // Its calls add up to it, those before the kernel reads the error code too.
+        let program = program("first_touches");
+        let tree = ["explain", name, &kernel, "--perturb", PERTURB, "--", &program];
+        Scene::warm().run(&tree).succeeded();
     }
 }
