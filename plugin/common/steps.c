@@ -4,7 +4,7 @@
  */
 #include "common/steps.h"
 
-enum { STEP_COUNTERS = 2 };
+enum { STEP_COUNTERS = 3 };
 
 static uint64_t step_variables[STEP_COUNTERS];
 uint64_t *step_counters = step_variables;
@@ -22,17 +22,25 @@ static void on_second_step(unsigned int vcpu, void *data)
 	step_counters[1] += (uintptr_t)data;
 }
 
+static void on_third_step(unsigned int vcpu, void *data)
+{
+	(void)vcpu;
+	step_counters[2] += (uintptr_t)data;
+}
+
 void advance(struct qemu_plugin_insn *insn, unsigned int counter, uintptr_t number)
 {
 	const qemu_plugin_u64 entry = { .score = score, .offset = counter * sizeof(uint64_t) };
-	exec_cb_t *const callback = counter ? on_second_step : on_first_step;
+	static exec_cb_t *const callbacks[STEP_COUNTERS] = {
+		on_first_step, on_second_step, on_third_step,
+	};
 
 	if (score)
 		register_inline_v2(insn, INLINE_ADD, entry, number);
 	else if (register_inline_v1)
 		register_inline_v1(insn, INLINE_ADD, &step_variables[counter], number);
 	else
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, callback, CB_NO_REGS, (void *)number);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, callbacks[counter], CB_NO_REGS, (void *)number);
 }
 
 /*

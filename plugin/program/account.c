@@ -1,5 +1,5 @@
 /*
- * Rows, tasks and frames, and what moves counts from one to another.
+ * Tasks and frames, and what moves counts from one to another.
  */
 #include "program/account.h"
 
@@ -12,8 +12,9 @@
 #include "program/call_tree.h"
 #include "program/cells.h"
 #include "program/classes.h"
-#include "program/places.h"
+#include "program/held_fault.h"
 #include "program/processes.h"
+#include "program/rows.h"
 #include "program/sleeps.h"
 #include "program/task.h"
 #include "program/threads.h"
@@ -28,6 +29,7 @@ static void add_reading(struct counts *to, const struct reading *more)
 	to->lines += more->lines;
 	to->pages += more->pages;
 	to->checks += more->checks;
+	to->changes += more->changes;
 }
 
 static void take(struct counts *from, const struct counts *less)
@@ -39,49 +41,12 @@ static void take(struct counts *from, const struct counts *less)
 	from->pages -= less->pages;
 	from->checks -= less->checks;
 	from->faults -= less->faults;
+	from->changes -= less->changes;
 	for (size_t i = 0; i < classes.count; i++)
 		from->events[i] -= less->events[i];
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------ */
-
-static void enter_row(const struct row *more)
-{
-	size_t at = (more->kind * 2654435761u + more->id * 40503u) % MOST_ROWS;
-
-	while (account.rows[at].used &&
-	       (account.rows[at].kind != more->kind || account.rows[at].id != more->id))
-		at = (at + 1) % MOST_ROWS;
-	if (account.rows[at].used) {
-		add_to_row(&account.rows[at], more);
-	} else if (account.row_count == MOST_ROWS - 1) {
-		lose(TOO_MANY_ROWS);
-	} else {
-		account.row_count++;
-		account.rows[at] = *more;
-	}
-}
-
-/* Whether a program itself causes this work: then it is its process's. */
-static bool is_own_work(enum row_kind kind)
-{
-	return kind < INTERRUPT || kind == NEW_TASK || is_own_function(kind);
-}
-
-/* What a task did goes to its row, and to that of its process. */
-static void enter_work(const struct task *task, enum row_kind kind, uint32_t id, uint64_t calls,
-		       const struct counts *counts)
-{
-	const struct row more = {
-		.used = true, .kind = kind, .id = id, .calls = calls, .counts = *counts,
-	};
-
-	if (!calls && !counts->steps && !counts->faults)
-		return;
-	enter_row(&more);
-	if (is_own_work(kind))
-		enter_own_work(task, &more);
-}
+/* ---- Ends of frames and tasks ---------------------------------------------------------------- */
 
 /* What the task did outside of any frame goes to its rows. */
 static void enter_own_code(struct task *task, bool agent)
@@ -99,12 +64,25 @@ static void enter_own_code(struct task *task, bool agent)
 	task->user = task->kernel = (struct counts){ 0 };
 }
 
+/* What the task's counts go to now. */
+static struct counts *counts_of(struct task *task)
+{
+	if (task->depth)
+		return &task->frames[task->depth - 1].counts;
+	return task->in_user ? &task->user : &task->kernel;
+}
+
 static void close_frame(struct task *task)
 {
 	struct frame *frame = &task->frames[task->depth - 1];
 
 	leave_call(task);
+	release_fault(task, task->depth);
 	task->depth--;
+	if (frame->held) {
+		hold_fault(task, frame, counts_of(task));
+		return;
+	}
 	settle_early(frame);
 	if (is_others(task, frame))
 		add_counts(&task->user, &frame->counts);
@@ -121,6 +99,7 @@ static void close_task(struct task *task, bool agent)
 {
 	while (task->depth)
 		close_frame(task);
+	release_fault(task, 0);
 	enter_own_code(task, agent);
 }
 
@@ -165,16 +144,6 @@ static struct task *task_of(uint64_t id)
 	return task;
 }
 
-/* The counts that what is executed now belongs to. */
-static struct counts *current_counts(void)
-{
-	struct task *task = account.current;
-
-	if (task->depth)
-		return &task->frames[task->depth - 1].counts;
-	return task->in_user ? &task->user : &task->kernel;
-}
-
 uint64_t current_number(void)
 {
 	struct task *task = account.current;
@@ -208,6 +177,7 @@ void settle(const struct reading *now)
 		.lines = now->lines - account.last.lines,
 		.pages = now->pages - account.last.pages,
 		.checks = now->checks - account.last.checks,
+		.changes = now->changes - account.last.changes,
 	};
 
 	account.last = *now;
@@ -217,14 +187,14 @@ void settle(const struct reading *now)
 	} else if (more.user) {
 		lose(USER_CODE_IN_KERNEL);
 	}
-	add_reading(current_counts(), &more);
+	add_reading(counts_of(account.current), &more);
 	add_reading(&account.since_switch, &more);
 	note_block(account.current, &more);
 }
 
 HOT void count_event(unsigned int class)
 {
-	current_counts()->events[class - 1]++;
+	counts_of(account.current)->events[class - 1]++;
 	account.since_switch.events[class - 1]++;
 	account.events[class - 1]++;
 }
@@ -235,6 +205,7 @@ static void forget_task(struct task *task)
 		return;
 	for (size_t i = 0; i < MOST_FRAMES; i++)
 		free(task->frames[i].early.cells);
+	free(task->held.cells.cells);
 	free(task->user_cells.cells);
 	free(task->kernel_cells.cells);
 	free(task->calls.calls);
@@ -301,6 +272,7 @@ void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	cells.fresh = false;
 	if (account.launching && kind == SYSCALL && !task->depth)
 		hand_over(task);
+	go_on(task, kind);
 	if (task->depth == MOST_FRAMES) {
 		lose(TOO_DEEP);
 		return;
@@ -309,6 +281,7 @@ void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	/* Field by field: the list of early cells keeps its room. */
 	frame->kind = kind;
 	frame->id = id;
+	frame->held = false;
 	frame->counts = (struct counts){ 0 };
 	frame->repeat = *repeat;
 	frame->repeating = repeat->instruction && now->user + now->kernel == repeat->next;
@@ -421,7 +394,7 @@ void begin_task(const struct reading *now)
 	struct task *task = account.current;
 
 	settle(now);
-	take(current_counts(), &account.since_switch);
+	take(counts_of(account.current), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);
 	forget_calls(task);

@@ -191,6 +191,11 @@ static bool may_be_in_tree(const struct task *task, unsigned int depth)
 		return task->origin != OTHER_TASK && !account.launching && wants_row(USER, 0);
 	if (is_others(task, frame))
 		return false;
+	/* A fault without a name, or that is held, may turn out to be QEMU's alone. */
+	if (frame->kind == PAGE_FAULT && frame->id == UNNAMED && wants_kind(INTERPRETER_FAULT))
+		return true;
+	if (frame->held && wants_row(INTERPRETER_FAULT, frame->id))
+		return true;
 	return frame->id == UNNAMED ? wants_kind(frame->kind) : wants_row(frame->kind, frame->id);
 }
 
@@ -217,7 +222,7 @@ static void add_to(struct task *task, unsigned int depth, struct cell *cell)
 			cell->id = 0;
 			add_cell(cell);
 		}
-	} else if (frame->id == UNNAMED) {
+	} else if (frame->id == UNNAMED || frame->held) {
 		append_cell(&frame->early, cell);
 	} else {
 		cell->kind = frame->kind;

@@ -4,6 +4,7 @@
 #include "program/flow.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "arch/arch.h"
 #include "common/linkage.h"
@@ -15,6 +16,7 @@
 #include "program/call_tree.h"
 #include "program/cells.h"
 #include "program/code_pages.h"
+#include "program/held_fault.h"
 #include "program/idling.h"
 #include "program/lines.h"
 #include "program/places.h"
@@ -47,7 +49,7 @@ HOT struct reading reading(uint64_t after)
 		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
 		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
 		.string_bytes = seen.string_bytes, .lines = seen.lines, .pages = seen.pages,
-		.checks = seen.checks,
+		.checks = seen.checks, .changes = steps_of(CHANGES),
 	};
 }
 
@@ -144,18 +146,20 @@ void on_error_code(unsigned int vcpu, uint32_t info, uint64_t address, void *dat
 {
 	struct frame *frame;
 	const uint8_t *place;
+	uint64_t instruction;
 
 	(void)vcpu;
 	(void)data;
 	frame = account.open ? top(PAGE_FAULT) : NULL;
 	if (!frame || frame->id != UNNAMED)
 		return;
-	place = accessed(info, address, 1);
+	place = accessed(info, address, FAULT_END);
 	if (!place) {
 		lose(NO_ERROR_CODE);
 		return;
 	}
-	name_frame(frame, *place & KNOWN_ERRORS);
+	memcpy(&instruction, place + FAULT_ADDRESS, sizeof(instruction));
+	name_fault(account.current, below_top(account.current), *place & KNOWN_ERRORS, instruction);
 	/* An instruction that could not be fetched was not begun. */
 	if (!(*place & FETCH_ERROR))
 		undo();

@@ -11,7 +11,7 @@
 #include "common/linkage.h"
 #include "program/task.h"
 
-enum { USER_STEPS, KERNEL_STEPS };
+enum { USER_STEPS, KERNEL_STEPS, CHANGES };	/* counters of common/steps.h */
 
 struct seen {
 	uint64_t surplus;	/* executions of string instructions beyond the first */

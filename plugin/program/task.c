@@ -24,6 +24,7 @@ void add_counts(struct counts *to, const struct counts *more)
 	to->pages += more->pages;
 	to->checks += more->checks;
 	to->faults += more->faults;
+	to->changes += more->changes;
 	for (size_t i = 0; i < classes.count; i++)
 		to->events[i] += more->events[i];
 }

@@ -18,6 +18,7 @@ enum row_kind {
 	USER, SYSCALL, SYSCALL_32, PAGE_FAULT, EXCEPTION, INTERRUPT, SOFTIRQ, NEW_TASK,
 	KERNEL_THREAD, AGENT, OTHER_PROCESS,
 	REGION_OF_PROGRAM,	/* of cells only */
+	INTERPRETER_FAULT,	/* a page fault that no processor takes: held_fault.h */
 };
 #define UNNAMED UINT32_MAX	/* a row's id until it is known */
 #define BEYOND UINT32_MAX	/* all processes, or threads, that there is no room for */
@@ -37,6 +38,7 @@ struct counts {
 	uint64_t checks;	/* steps in which a string instruction only saw that it is done */
 	uint64_t faults;	/* instructions begun or fetched, not executed: in no step */
 	uint64_t user;		/* instructions of a program's, in totals() only */
+	uint64_t changes;	/* begun instructions that change an operand in memory */
 	uint64_t events[MOST_CLASSES];	/* instructions of each class */
 };
 
@@ -94,7 +96,20 @@ struct frame {
 	uint64_t block_below;	/* that was left for this one */
 	uint32_t node_below;
 	uint32_t calls_below;	/* how many calls there are below the frame's own */
-	struct cell_list early;	/* until the frame has a name */
+	struct cell_list early;	/* until the frame has a name, or for good if it is held */
+	bool held;		/* it is a fault whose row is known only later */
+	uint64_t address;	/* if so, of the instruction that faulted */
+};
+
+/* A page fault that has ended, and whose row is not known yet (held_fault.h). */
+struct held_fault {
+	bool used;
+	unsigned int depth;	/* of what it interrupted; which then had these: */
+	uint64_t steps, changes;
+	uint64_t address;	/* of the instruction that faulted */
+	uint32_t id;
+	struct counts counts;
+	struct cell_list cells;
 };
 
 /* Who ended a sleep (sleeps.h). */
@@ -118,6 +133,7 @@ struct task {
 	uint64_t number;
 	struct call_stack calls;
 	struct frame frames[MOST_FRAMES];
+	struct held_fault held;
 	struct region_stack *regions;	/* regions.h; NULL if it has had none */
 	uint32_t process;	/* processes.h */
 	uint32_t thread;	/* threads.h */
@@ -140,7 +156,7 @@ struct row {
 
 /* What the counters say at a boundary. */
 struct reading {
-	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, pages, checks;
+	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, pages, checks, changes;
 };
 
 struct account {

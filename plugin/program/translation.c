@@ -381,6 +381,8 @@ static void translate_all(struct qemu_plugin_tb *tb)
 			on_execution(insn, on_spot, spot_between(tb, i, spot));
 		}
 		translate_event(insn, &instructions[i]);
+		if (changes_memory(&instructions[i]))
+			advance(insn, CHANGES, 1);
 	}
 	for (size_t i = 0; i < count; i++) {
 		uncounted++;

@@ -298,7 +298,7 @@ fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramR
 /// Which row of its kind it is; empty if there is but one.
 pub fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
     match kind {
-        RowKind::PageFault => fault(id),
+        RowKind::PageFault | RowKind::InterpreterFault => fault(id),
         RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
         RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
         {

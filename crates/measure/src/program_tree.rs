@@ -30,7 +30,7 @@ use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
 
 /// Changes whenever a change that the key can't see makes old trees wrong.
-const FORMAT: &str = "3";
+const FORMAT: &str = "4";
 
 /// What is to be explained.
 pub struct AskedTree<'a> {
@@ -141,7 +141,9 @@ fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, 
     let names = (0..).map_while(|id| places.name(id).map(|_| id)).chain([UNNAMED]);
     let named = names.flat_map(|id| NAMED_ROWS.map(|kind| (kind, id)));
     let vectors = (0..VECTORS).map(|vector| (RowKind::Interrupt, VECTOR | vector));
-    let faults = (0..ERROR_CODES).chain([UNNAMED]).map(|code| (RowKind::PageFault, code));
+    let codes = || (0..ERROR_CODES).chain([UNNAMED]);
+    let faults = [RowKind::PageFault, RowKind::InterpreterFault];
+    let faults = faults.into_iter().flat_map(|kind| codes().map(move |code| (kind, code)));
     let all = UNNAMED_ROWS.map(|kind| (kind, 0)).into_iter().chain(faults).chain(vectors);
     let all: BTreeMap<(RowKind, u32), String> = all
         .chain(named)

@@ -50,6 +50,7 @@ mod tests {
             (RowKind::KernelThread, "", "kernel threads"),
             (RowKind::Agent, "", "pathmeter's own"),
             (RowKind::Other, "", "other"),
+            (RowKind::InterpreterFault, "read", "QEMU's page fault: read"),
         ] {
             assert_eq!(row_name(kind, name), expected);
         }

@@ -204,7 +204,23 @@ fn costs(result: &Measurement, shown: Rows, style: Style) -> String {
     let unseen = unseen(result.row_costs().map(|row| row.name), &[&result.configuration.condition]);
     let runs = result.execution.as_ref().map_or(0, |execution| execution.runs.len());
     let legend = legend(runs, calls_differ, marked, &unseen, style);
-    table.render(style) + &fold(&small, &sum, style) + &legend
+    let twice = faults_of_qemu(&large, style);
+    table.render(style) + &fold(&small, &sum, style) + &legend + &twice
+}
+
+/// How many page faults of these rows no processor takes, and why.
+fn faults_of_qemu(rows: &[RowCosts<'_>], style: Style) -> String {
+    let of_qemu = rows.iter().filter(|row| row.kind == RowKind::InterpreterFault);
+    let all: Vec<Calls> = of_qemu.map(|row| row.typical().calls).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let sum = |of: fn(&Calls) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
+    let number = calls(Calls { least: sum(|it| it.least), most: sum(|it| it.most) });
+    style.quiet(&format!(
+        "page faults that QEMU alone takes: {number} a run; an instruction that changes memory \
+         faults once on a processor and twice here, of which own work has the second"
+    ))
 }
 
 /// All that the rows add up to: of a process it is its own work.

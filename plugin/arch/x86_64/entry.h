@@ -38,7 +38,11 @@ static inline bool begins_table_entry(const struct instruction *instruction, uin
 		HAS(instruction, "\x68"));
 }
 
-enum { FETCH_ERROR = 1 << 4, KNOWN_ERRORS = 0x1f };	/* bits of a page fault's error code */
+/* Bits of a page fault's error code. */
+enum { WRITE_ERROR = 1 << 1, FETCH_ERROR = 1 << 4, KNOWN_ERRORS = 0x1f };
+
+/* Behind the error code in struct pt_regs is the address of the instruction that faulted. */
+enum { FAULT_ADDRESS = 8, FAULT_END = 16 };
 
 /* Whether it loads a page fault's error code: mov 0x78(%rsp),%rsi, ORIG_RAX of struct pt_regs. */
 static inline bool loads_error_code(const struct instruction *instruction)

@@ -242,6 +242,47 @@ static inline bool is_safe(const struct instruction *instruction)
 	}
 }
 
+/*
+ * Whether it reads an operand in memory, changes it and writes it back, and accesses no other
+ * place: a processor asks at once whether it may write there. Intel SDM volume 2, the instructions'
+ * pages.
+ */
+static inline bool changes_memory(const struct instruction *instruction)
+{
+	const uint8_t *opcode =
+		instruction->bytes + prefixes(instruction->bytes, instruction->length);
+	size_t left = instruction->length - (opcode - instruction->bytes);
+	bool wide = *opcode == 0x0f;
+	uint8_t second = left > 1 ? opcode[1] : 0;
+	uint8_t modrm = left > 1u + wide ? opcode[1 + wide] : 0xff;
+	uint8_t extension = modrm >> 3 & 7;
+
+	if (modrm >> 6 == 3)
+		return false;
+	switch (wide ? 0x0f00 | second : *opcode) {
+	/* add, or, adc, sbb, and, sub, xor of a register; xchg; rotations and shifts */
+	case 0x00: case 0x01: case 0x08: case 0x09: case 0x10: case 0x11: case 0x18: case 0x19:
+	case 0x20: case 0x21: case 0x28: case 0x29: case 0x30: case 0x31:
+	case 0x86: case 0x87: case 0xc0: case 0xc1: case 0xd0 ... 0xd3:
+	/* bts, shld, shrd, cmpxchg, btr, btc, xadd */
+	case 0x0fab: case 0x0fa4: case 0x0fa5: case 0x0fac: case 0x0fad: case 0x0fb0: case 0x0fb1:
+	case 0x0fb3: case 0x0fbb: case 0x0fc0: case 0x0fc1:
+		return true;
+	case 0x80: case 0x81: case 0x83:	/* those of an immediate; not cmp */
+		return extension < 7;
+	case 0xf6: case 0xf7:	/* not, neg */
+		return extension == 2 || extension == 3;
+	case 0xfe: case 0xff:	/* inc, dec */
+		return extension < 2;
+	case 0x0fba:		/* bts, btr, btc of an immediate; not bt */
+		return extension > 4;
+	case 0x0fc7:		/* cmpxchg8b, cmpxchg16b */
+		return extension == 1;
+	default:
+		return false;
+	}
+}
+
 /* Whether it is one that raises a general protection fault in user mode, whatever its operands:
  * hlt, cli, sti, int, and those of system programming (Intel SDM volume 2, appendix A). */
 static inline bool is_privileged(const struct instruction *instruction)

@@ -53,6 +53,7 @@ fn build() -> PathBuf {
         "crew",
         "family",
         "faults",
+        "first_touches",
         "hostile",
         "jit",
         "patched",
@@ -170,7 +171,8 @@ fn assert_adds_up(result: &Value) {
 }
 
 /// Kinds of work that belong to no process.
-const OF_NO_PROCESS: [&str; 5] = ["interrupt", "softirq", "kernel-thread", "agent", "other"];
+const OF_NO_PROCESS: [&str; 6] =
+    ["interrupt", "softirq", "kernel-thread", "agent", "other", "interpreter-fault"];
 
 /// The same of so many runs. If there are several processes, what they executed and what belongs to
 /// none of them add up to the clock as well.

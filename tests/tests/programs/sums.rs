@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Run, Scene, built, debian};
 use serde_json::Value;
 
-use super::{RUNS, assert_adds_up, calls, kernels, measured, program, run};
+use super::{PERTURB, RUNS, assert_adds_up, calls, kernels, measured, program, run};
 
 /// Measures the program on a small kernel and on Debian's.
 fn on_both(command: &[&str]) -> [Value; 2] {
@@ -85,4 +85,28 @@ fn a_pipeline_of_the_shell() {
     assert_adds_up(&result);
     assert_eq!(result["execution"]["output"]["stdout"]["text"], "1\n");
     assert_eq!(calls(&result, "syscall", "execve"), [4; RUNS]);
+}
+
+/// Of tests/programs/first_touches.c: nine instructions that change an operand in memory, on 64 new
+/// pages each. The C library has a few such instructions of its own.
+#[test]
+fn of_two_faults_of_an_instruction_that_changes_its_operand_the_first_is_no_own_work() {
+    for kernel in kernels() {
+        let result = measured(&kernel, &[&program("first_touches")]);
+        assert_adds_up(&result);
+        let name = "QEMU's page fault: read, page not present";
+        for count in calls(&result, "interpreter-fault", name) {
+            assert!((9 * 64..10 * 64).contains(&count), "{count}");
+        }
+        // A processor reads first too: a load, two strings that are copied, a page that is shared,
+        // a page before a signal, and the address that the signal is about.
+        let reads = calls(&result, "page-fault", "page fault: read, page not present");
+        assert!(reads.iter().all(|count| (6 * 64..7 * 64).contains(count)), "{reads:?}");
+        let kernels = calls(&result, "interpreter-fault", &format!("{name}, from the kernel"));
+        assert_eq!(kernels, [0; 0]);
+        // Its calls add up to it, those before the kernel reads the error code too.
+        let program = program("first_touches");
+        let tree = ["explain", name, &kernel, "--perturb", PERTURB, "--", &program];
+        Scene::warm().run(&tree).succeeded();
+    }
 }

@@ -31,6 +31,9 @@ pub enum RowKind {
     Agent,
     /// What belongs to none of the others.
     Other,
+    /// Page faults that QEMU takes and a processor does not: the first of two of an instruction
+    /// that reads an operand and writes it back.
+    InterpreterFault,
     /// A region of the program's: of functions only, since it is no row of a run.
     Region,
     /// All work that the program itself causes, together.
@@ -56,6 +59,7 @@ impl RowKind {
             Self::KernelThread => ("kernel threads", "kernel thread", false),
             Self::Agent => ("pathmeter's own", "pathmeter's own", false),
             Self::Other => ("other", "other", false),
+            Self::InterpreterFault => ("QEMU's page faults", "QEMU's page fault", false),
             Self::Region => ("regions", "regions", false),
             Self::OwnWork => ("own work", "own work", false),
             Self::Sum => ("sum", "sum", false),
@@ -122,6 +126,7 @@ pub(crate) const KINDS: &[RowKind] = &[
     RowKind::Agent,
     RowKind::Other,
     RowKind::Region,
+    RowKind::InterpreterFault,
 ];
 
 // Every kind has a number, but for the two that are several together.

@@ -561,12 +561,13 @@ fn rows_have_the_plugins_numbers() {
         (RowKind::Agent, "AGENT"),
         (RowKind::Other, "OTHER_PROCESS"),
         (RowKind::Region, "REGION_OF_PROGRAM"),
+        (RowKind::InterpreterFault, "INTERPRETER_FAULT"),
     ] {
         let place = KINDS.iter().position(|other| *other == kind);
         assert_eq!(place.map(|place| place as u64), Some(plugin[name]), "{name}");
     }
     let mut others =
-        (0..).zip(KINDS).skip_while(|(number, _)| *number <= plugin["REGION_OF_PROGRAM"]);
+        (0..).zip(KINDS).skip_while(|(number, _)| *number <= plugin["INTERPRETER_FAULT"]);
     assert!(others.all(|(_, kind)| kind.is_of_functions()));
 }
 
