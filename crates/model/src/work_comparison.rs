@@ -10,8 +10,7 @@ use crate::events::first_runs;
 use crate::sleep_comparison::compared;
 use crate::work::{Calls, Counts, Work, per_call, typical_per_call};
 use crate::{
-    Ended, EventComparison, Measurement, Output, PathResult, RowKind, RunClock, SleepComparison,
-    Verdict,
+    Ended, EventComparison, Measurement, PathResult, RowKind, RunClock, SleepComparison, Verdict,
 };
 
 /// A program on two kernels, row by row: what is not in the rows.
@@ -26,12 +25,6 @@ pub struct ProgramComparison {
     pub base_ended: Ended,
     /// How the program ended on new.
     pub new_ended: Ended,
-    /// What the program wrote on base; absent in documents of versions that did not keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base_output: Option<Output>,
-    /// What the program wrote on new; absent in documents of versions that did not keep it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub new_output: Option<Output>,
     /// The steps of the clock in which the CPU idled on base: what the program waits for is in no
     /// row.
     pub base_idle: IdleSteps,
@@ -139,8 +132,6 @@ impl ProgramComparison {
             process: base.only_process().map(str::to_owned),
             base_ended: of_base.ended,
             new_ended: of_new.ended,
-            base_output: Some(of_base.output.clone()),
-            new_output: Some(of_new.output.clone()),
             base_idle: idle(&of_base.runs),
             new_idle: idle(&of_new.runs),
             later_runs: of_base.runs.len().min(of_new.runs.len()).saturating_sub(1),

@@ -6,9 +6,8 @@ mod common;
 use common::{measurement, path, runs::*};
 use pathmeter_model::example::runs::ProgramExample;
 use pathmeter_model::{
-    Comparison, Ended, FunctionCost, OWN_WORK, Output, PathComparison, PathResult, ProgramRow,
-    ProgramRun, RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, Written,
-    compare, differences,
+    Comparison, Ended, FunctionCost, OWN_WORK, PathComparison, PathResult, ProgramRow, ProgramRun,
+    RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, compare, differences,
 };
 use proptest::prelude::*;
 
@@ -391,19 +390,6 @@ fn another_program_is_a_difference_and_another_kernel_is_none() {
     assert_eq!(fields, expected);
     assert_eq!(differences[0].new, "/bin/echo 'good bye'");
     assert_eq!(compared(&base, &new).configuration_differences, differences);
-}
-
-#[test]
-fn a_comparison_keeps_what_the_program_wrote_on_each_side() {
-    let wrote = |text: &str| {
-        let (text, bytes) = (text.to_owned(), text.len() as u64);
-        let stdout = Written { text, bytes, truncated: false };
-        let output = Output { stdout, stderr: Written::default() };
-        ProgramExample { output, ..whole_program() }
-    };
-    let program = compared(&wrote("one"), &wrote("two")).program.unwrap();
-    let texts = [program.base_output, program.new_output].map(|it| it.unwrap().stdout.text);
-    assert_eq!(texts, ["one", "two"]);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use common::configuration;
 use pathmeter_model::example::runs::{self as example, ProgramExample, row, run, sleep};
 use pathmeter_model::{
-    Ended, FunctionCost, Measurement, Output, PathResult, Program, ProgramRow, ProgramRun,
-    RowFunctions, RowKind, SleepResult, Threshold, Unit, Written, compare,
+    Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
+    RowKind, SleepResult, Threshold, Unit, compare,
 };
 use pathmeter_report::{
     AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
@@ -252,21 +252,6 @@ fn a_program_on_two_kernels_of_which_one_killed_it() {
     let killed = ProgramExample { ended: Ended::Signal(11), ..rt() };
     let ended = compared(&cloud(), &killed, Folded, PLAIN);
     assert!(ended.contains("ended    exit code 0 on base, signal 11 on new\n"), "{ended}");
-}
-
-#[test]
-fn what_a_program_wrote_is_shown_once_or_of_each_side_if_it_differs() {
-    let wrote = |text: &str, of: ProgramExample| {
-        let (text, bytes) = (text.to_owned(), text.len() as u64);
-        let stdout = Written { text, bytes, truncated: false };
-        ProgramExample { output: Output { stdout, ..Output::default() }, ..of }
-    };
-    let alike = compared(&wrote("one", cloud()), &wrote("one", rt()), Folded, PLAIN);
-    assert_eq!(alike.matches("stdout").count(), 1, "{alike}");
-    let differing = compared(&wrote("one", cloud()), &wrote("two", rt()), Folded, PLAIN);
-    for line in ["stdout on base one\n", "stdout on new two\n"] {
-        assert!(differing.contains(line), "{line}: {differing}");
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use anstyle::Style as Paint;
 use pathmeter_model::{
     Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, FunctionChange,
     IdleSteps, PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict,
-    WorkComparison, Written, command_line,
+    WorkComparison, command_line,
 };
 
 use pathmeter_trace::MeasuredWith;
@@ -16,7 +16,7 @@ use super::compared_sleeps::compared_sleeps;
 use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
-    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process, written,
+    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process,
 };
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
@@ -114,7 +114,6 @@ pub(crate) fn program_comparison_table(
         programs(comparison, program, style),
         process(program.process.as_deref(), style),
         ended(program, style),
-        outputs(program, style),
         idle(program, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
@@ -172,21 +171,6 @@ fn ended(program: &ProgramComparison, style: Style) -> String {
         return fact(ENDED, &base.to_string(), PLAIN, style);
     }
     fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
-}
-
-/// What the program wrote: once, if that is the same on both sides.
-fn outputs(program: &ProgramComparison, style: Style) -> String {
-    let (Some(base), Some(new)) = (&program.base_output, &program.new_output) else {
-        return String::new();
-    };
-    let stream = |name: &str, base: &Written, new: &Written| {
-        if base == new {
-            return written(&format!("{name} "), base, style);
-        }
-        let side = |side: &str, it: &Written| written(&format!("{name} on {side} "), it, style);
-        side("base", base) + &side("new", new)
-    };
-    stream("stdout", &base.stdout, &new.stdout) + &stream("stderr", &base.stderr, &new.stderr)
 }
 
 /// How long the CPU idled, if it did: what the program waits for is in no row.
