@@ -139,7 +139,8 @@ impl Image {
         if condition.has_other_words()
             && let Ok(kernel) = self.load()
         {
-            condition = condition.for_kernel(&kernel.boot);
+            let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = &kernel.boot;
+            condition = condition.for_kernel(vmlinux);
         }
         Ok(Self { condition: Some(condition), ..self })
     }

@@ -15,10 +15,9 @@ mod words;
 use std::borrow::Cow;
 use std::fmt;
 
-use pathmeter_image::Boot;
 use pathmeter_wire::condition::{self, MAX_CONDITION, MAX_SHOWN, SettingKind};
 
-use crate::arch::{KNOWN_TO_AGENT, looked_for, vmlinux};
+use crate::arch::{KNOWN_TO_AGENT, looked_for};
 use crate::cache::entry::sha256;
 use crate::condition::proof::{Ignored, Proof, ProofState, Read};
 use crate::console::Tail;
@@ -114,10 +113,10 @@ impl Condition {
         self.other_words().next().is_some()
     }
 
-    /// The condition for this kernel: the agent is not asked for the words that its code looks for.
+    /// The condition for this kernel, unpacked: the agent is not asked for the words that its code looks for.
     #[must_use]
-    pub fn for_kernel(self, boot: &Boot) -> Self {
-        let found = looked_for(vmlinux(boot));
+    pub fn for_kernel(self, vmlinux: &[u8]) -> Self {
+        let found = looked_for(vmlinux);
         let is_found = |word: &&str| {
             // Its value is the rest, if it has any.
             let name = word.split_inclusive('=').next().unwrap_or_default();

@@ -468,6 +468,5 @@ fn a_kernel_is_searched_for_words_of_which_nothing_is_known_only() {
     }
     assert!(other("boot:pti=off boot:split_lock_detect=off"));
     let words = parse("boot:split_lock_detect=off").unwrap();
-    let lab = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
-    assert_eq!(words.clone().for_kernel(&lab), words);
+    assert_eq!(words.clone().for_kernel(pathmeter_lab::KERNEL), words);
 }
