@@ -166,6 +166,32 @@ fn what_is_proved_unproved_or_moot_stands_in_the_document() {
 }
 
 #[test]
+fn words_that_the_kernel_looks_for_by_its_own_code_are_unproved_and_no_others() {
+    let by_itself = "the kernel's own code looks for it";
+    assert_proved(&[
+        ["boot:split_lock_detect=off", "unproved", by_itself],
+        ["boot:tsx=on", "unproved", by_itself],
+        ["boot:nopti", "proved", "vulnerabilities/meltdown reads \"Vulnerable\""],
+    ]);
+    let unknown = "this kernel has no such parameter, or not with this value";
+    // The last is a word of the code that loads microcode, which this kernel has not.
+    let wrong = ["boot:split_lock_detects=off", "boot:tsx", "boot:pti2", "boot:dis_ucode_ldr"];
+    assert_all_named((&Scene::warm(), &debian("cloud")), &wrong.map(|word| (word, unknown)));
+}
+
+#[test]
+fn a_condition_that_one_side_can_not_have_is_told_before_the_other_is_measured() {
+    let (scene, base) = (Scene::cold(), built("base"));
+    let begin = std::time::Instant::now();
+    let under = ["--under", "default", "--under", "sysctl:kernel.nosuch=1"];
+    let compare = ["compare", &base, "--cpu", "skylake", "--perturb", "512"];
+    let failed = scene.run(&[&compare[..], &under].concat());
+    failed.assert_unmeasured(&["sysctl:kernel.nosuch=1: this kernel has no such sysctl"]);
+    // 512 runs take minutes.
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+#[test]
 fn what_is_unproved_stands_above_the_numbers_and_below() {
     let (scene, base) = (Scene::warm(), built("base"));
     let under = ["--under", "default", "--under", "boot:threadirqs"];

@@ -163,6 +163,13 @@ fn doctor_lists_the_profiles_and_what_they_lack() {
         let missing = profile["missing"].as_array().unwrap();
         assert_eq!(profile["available"], missing.is_empty(), "{profile}");
     }
+    let text = Scene::warm().run(&["doctor", "--profiles"]).succeeded().stdout.clone();
+    let (here, elsewhere) = text.split_once("\nNot with this QEMU").unwrap_or((&text, ""));
+    for profile in profiles {
+        let line = format!("\n  {} ", profile["name"].as_str().unwrap());
+        let list = if profile["available"] == true { here } else { elsewhere };
+        assert!(list.contains(&line), "{line}: {text}");
+    }
 }
 
 #[test]

@@ -15,6 +15,7 @@ use pathmeter_report::FlameError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
 use crate::meant::close_to;
+use crate::sysctls;
 
 /// What to do about a QEMU that fails the self-test.
 pub const UNFIT_QEMU: &str =
@@ -270,14 +271,29 @@ fn each_unmet(unmet: &[Unmet]) -> Vec<String> {
     unmet.iter().map(|unmet| format!("{unmet}{}", meant_by(unmet).unwrap_or_default())).collect()
 }
 
-/// Which parameter was probably meant by one that a kernel does not know.
+/// Controllers of control groups (Linux `include/linux/cgroup_subsys.h`).
+const CONTROLLERS: [&str; 9] =
+    ["cpu", "cpuset", "dmem", "hugetlb", "io", "memory", "misc", "pids", "rdma"];
+
+/// Which parameter, sysctl or limit was probably meant by one that a kernel does not know.
 fn meant_by(unmet: &Unmet) -> Option<String> {
+    if unmet.cause != UnmetCause::Unknown {
+        return None;
+    }
+    if let Some(sysctl) = unmet.setting.strip_prefix("sysctl:") {
+        return sysctls::meant(sysctl).map(|close| format!("; did you mean sysctl:{close}?"));
+    }
+    if let Some(limit) = unmet.setting.strip_prefix("cgroup:") {
+        let (controller, rest) = limit.split_once('.')?;
+        let close = close_to(controller, &CONTROLLERS).first().copied();
+        let close = close.filter(|close| *close != controller)?;
+        return Some(format!("; did you mean cgroup:{close}.{rest}?"));
+    }
     let word = unmet.setting.strip_prefix("boot:")?;
     let (name, value) = word.find('=').map_or((word, ""), |at| word.split_at(at));
     let known: Vec<&str> = known_words().collect();
     let close = close_to(name, &known).first().filter(|close| **close != name).copied()?;
-    let is_unknown = unmet.cause == UnmetCause::Unknown;
-    is_unknown.then(|| format!("; did you mean boot:{close}{value}?"))
+    Some(format!("; did you mean boot:{close}{value}?"))
 }
 
 impl Failure {
@@ -530,6 +546,19 @@ fn one_is_plain(differences: &[ConfigurationDifference]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_limit_is_recognised_by_its_controller() {
+        let meant = |setting: &str| {
+            let (setting, what) = (setting.to_owned(), "unknown".to_owned());
+            meant_by(&Unmet { setting, cause: UnmetCause::Unknown, what, help: None })
+        };
+        let close = meant("cgroup:memroy.max=64M").unwrap();
+        assert_eq!(close, "; did you mean cgroup:memory.max=64M?");
+        assert_eq!(meant("cgroup:memory.max=64M"), None, "the kernel has it not");
+        assert_eq!(meant("cgroup:nosuch.max=1"), None);
+        assert_eq!(meant("boot:mitigatons=off").unwrap(), "; did you mean boot:mitigations=off?");
+    }
 
     #[test]
     fn an_interrupt_speaks_for_all() {

@@ -3,6 +3,7 @@
 //! Everything that differs between the two is answered here: hash, bytes, the guest's settings,
 //! what of them a result's configuration shows, and what a failure means.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::debug::{Debug, SharedDebugInfo};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::lab::{Lab, LabComplaint, Vendor};
 use crate::modules::{Kernel, Modules};
 use crate::results::sha256;
@@ -124,14 +126,22 @@ impl Image {
         Self { modules, ..self }
     }
 
-    /// The same under this condition, with the modules that the kernel needs for it.
+    /// The kernel under this condition, with the modules that it needs for that, and with the words
+    /// that its code looks for.
     ///
     /// # Errors
     /// The kernel lacks a module that is named.
     pub fn under(self, condition: &Condition) -> Result<Self, Failure> {
         let release = || self.load().ok().and_then(|kernel| kernel.release.clone());
         let kernel = Kernel { file: self.file(), release: &release };
-        let condition = self.modules.condition(&kernel, condition)?;
+        let mut condition = self.modules.condition(&kernel, condition)?;
+        // A kernel that can't be read is reported where it is to be booted.
+        if condition.has_other_words()
+            && let Ok(kernel) = self.load()
+        {
+            let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = &kernel.boot;
+            condition = condition.for_kernel(vmlinux);
+        }
         Ok(Self { condition: Some(condition), ..self })
     }
 
@@ -270,20 +280,18 @@ impl Image {
         Ok(kernel)
     }
 
-    /// Reads and unpacks it. A file is made sure to be still the one that was hashed: a build may
-    /// be writing it, and its numbers must not be kept under another's name.
+    /// Reads and unpacks it, unless a signal comes meanwhile.
     fn unpack(&self) -> Result<KernelImage, ImageError> {
         let Source::File { path, sha256 } = &self.source else {
             let boot = Boot::Pvh(pathmeter_lab::KERNEL.to_vec());
             let (release, banner, build_id, config) = (None, None, None, None);
             return Ok(KernelImage { release, banner, build_id, boot, config });
         };
-        let kernel = pathmeter_image::load(path)?;
-        if pathmeter_image::hash_file(path)? == *sha256 {
-            return Ok(kernel);
-        }
-        let fault = ImageFault::Malformed("it changed while it was read");
-        Err(ImageError { path: path.clone(), fault })
+        let (file, hash) = (path.clone(), sha256.clone());
+        interrupt::abandoning(move || unchanged(&file, &hash)).unwrap_or_else(|_| {
+            let fault = ImageFault::Read(io::ErrorKind::Interrupted.into());
+            Err(ImageError { path: path.clone(), fault })
+        })
     }
 
     /// How it was built.
@@ -348,6 +356,17 @@ impl Image {
             None => Failure::measuring(name, error),
         }
     }
+}
+
+/// Reads and unpacks a kernel, and makes sure that its file is still the one that was hashed: a
+/// build may be writing it, and its numbers must not be kept under another's name.
+fn unchanged(path: &Path, sha256: &str) -> Result<KernelImage, ImageError> {
+    let kernel = pathmeter_image::load(path)?;
+    if pathmeter_image::hash_file(path)? == sha256 {
+        return Ok(kernel);
+    }
+    let fault = ImageFault::Malformed("it changed while it was read");
+    Err(ImageError { path: path.to_owned(), fault })
 }
 
 impl Source {

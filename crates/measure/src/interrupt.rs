@@ -5,13 +5,19 @@
 //! Contract: the exit code is 130 either way.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, LazyLock};
+use std::thread::Builder;
+use std::time::Duration;
 
-use pathmeter_vm::Interrupt;
+use pathmeter_vm::{Interrupt, VmError};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use crate::failure::{Exit, Failure};
+
+/// How long a signal may be overlooked.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What signals do to this process.
 struct Signals {
@@ -83,6 +89,41 @@ pub fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
     with(true, || check().map(|()| act()))
 }
 
+/// Does `act`, which computes or reads for seconds and changes nothing. A signal ends the wait for
+/// it, and leaves it to the end of the process.
+///
+/// # Errors
+/// A signal came before, or meanwhile.
+pub fn abandoning<R: Send + 'static>(
+    act: impl Fn() -> R + Send + Sync + 'static,
+) -> Result<R, Failure> {
+    wait(&SIGNALS.interrupt, act).map_err(|_| Failure::Interrupted)
+}
+
+fn wait<R: Send + 'static>(
+    interrupt: &Interrupt,
+    act: impl Fn() -> R + Send + Sync + 'static,
+) -> Result<R, VmError> {
+    interrupt.check()?;
+    let (sender, done) = mpsc::channel();
+    let act = Arc::new(act);
+    let theirs = Arc::clone(&act);
+    let thread = Builder::new().spawn(move || {
+        // Nobody may wait for it any more.
+        let _ = sender.send(theirs());
+    });
+    if thread.is_err() {
+        return Ok(act());
+    }
+    loop {
+        match done.recv_timeout(LOOK_AGAIN) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => interrupt.check()?,
+            Err(RecvTimeoutError::Disconnected) => return Ok(act()),
+        }
+    }
+}
+
 /// Does `act`, which takes a moment and should not be left half done: the first signal waits.
 pub fn undisturbed<R>(act: impl FnOnce() -> R) -> R {
     with(false, act)
@@ -93,4 +134,28 @@ fn with<R>(at_once: bool, act: impl FnOnce() -> R) -> R {
     let done = act();
     SIGNALS.at_once.store(before, Ordering::SeqCst);
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    #[test]
+    fn what_reads_for_long_is_waited_for_until_a_signal_comes() {
+        let interrupt = Interrupt::default();
+        assert_eq!(wait(&interrupt, || 7).ok(), Some(7));
+        let (begin, flag) = (Instant::now(), interrupt.flag());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(LOOK_AGAIN);
+                flag.store(true, Ordering::SeqCst);
+            });
+            let long = || std::thread::sleep(Duration::from_secs(60));
+            assert!(matches!(wait(&interrupt, long), Err(VmError::Interrupted)));
+        });
+        assert!(matches!(wait(&interrupt, || 7), Err(VmError::Interrupted)));
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
 }

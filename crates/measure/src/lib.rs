@@ -56,6 +56,7 @@ pub mod slope;
 pub mod sources;
 pub mod subject;
 mod symbol;
+mod sysctls;
 pub mod threads;
 pub mod under;
 mod waits;

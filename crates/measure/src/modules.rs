@@ -13,6 +13,7 @@ use pathmeter_pack::modules::{Module, modules};
 use pathmeter_vm::Condition;
 
 use crate::failure::Failure;
+use crate::interrupt;
 
 /// Where a kernel's own modules may be.
 pub(crate) struct Kernel<'a> {
@@ -88,8 +89,9 @@ impl Modules {
                 help: "name a kernel's package".to_owned(),
             });
         };
-        let source = self.folder.as_deref().unwrap_or(file);
-        let found = modules(source, names, (kernel.release)().as_deref());
+        let source = self.folder.as_deref().unwrap_or(file).to_owned();
+        let (names, release) = (names.to_vec(), (kernel.release)());
+        let found = interrupt::abandoning(move || modules(&source, &names, release.as_deref()))?;
         found.map_err(|error| match (error, &self.folder) {
             (PackError::Package(_), None) => Failure::Usage {
                 message: format!("{}: the file of a kernel has no modules", file.display()),

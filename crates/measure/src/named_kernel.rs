@@ -11,6 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use pathmeter_image::ImageFault;
 use pathmeter_vm::Cache;
 
 use crate::failure::Failure;
@@ -21,6 +22,10 @@ const APT: &str = "apt:";
 const RUNNING: &str = "running";
 /// Largest package that is read, in bytes.
 const MAX_PACKAGE: u64 = 4 << 30;
+/// Largest metapackage, in bytes.
+const MOST_OF_META: u64 = 1 << 20;
+/// Packages of which each leads to the next, at most: a distribution's name, a release, its files.
+const MOST_STEPS: usize = 3;
 
 /// Whether this names a kernel. A file of such a name is meant with a folder: `./running`.
 pub fn is_named(subject: &Path) -> bool {
@@ -34,8 +39,33 @@ pub fn is_named(subject: &Path) -> bool {
 /// kernel's image is not there, or this user may not read it.
 pub fn file(subject: &Path, tell: impl Fn(&str)) -> Result<PathBuf, Failure> {
     match package(subject) {
-        Some(package) => Apt { package }.file(tell),
+        Some(package) => with_kernel(package, &tell),
         None => running(),
+    }
+}
+
+/// The file of this package, or of the one that it leads to: that has the kernel of a metapackage
+/// such as `linux-image-cloud-amd64`.
+fn with_kernel(package: &str, tell: &dyn Fn(&str)) -> Result<PathBuf, Failure> {
+    let mut package = package.to_owned();
+    for _ in 0..MOST_STEPS {
+        let file = Apt { package: &package }.file(tell)?;
+        let Some(holder) = holder(&file) else { return Ok(file) };
+        tell(&format!("{APT}{package}: the kernel is in {holder}"));
+        package = holder;
+    }
+    Apt { package: &package }.file(tell)
+}
+
+/// The package that has the kernel that this one lacks, as far as it says so. Only a small one is
+/// looked into: a kernel has some megabytes, and what leads to another package has hardly any.
+fn holder(file: &Path) -> Option<String> {
+    if file.metadata().ok()?.len() > MOST_OF_META {
+        return None;
+    }
+    match pathmeter_image::load(file).err()?.fault {
+        ImageFault::NoKernelInPackage { holder } => holder,
+        _ => None,
     }
 }
 
@@ -76,7 +106,7 @@ struct Listed<'a> {
 }
 
 impl Apt<'_> {
-    fn file(&self, tell: impl Fn(&str)) -> Result<PathBuf, Failure> {
+    fn file(&self, tell: &dyn Fn(&str)) -> Result<PathBuf, Failure> {
         let said = self.get(&["--print-uris"], Path::new("."))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let listed = said.lines().find_map(Listed::read);

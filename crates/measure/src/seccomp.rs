@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
-use crate::meant::with_meant;
+use crate::meant::{close_to, with_meant};
 
 /// Longest profile.
 const MOST_BYTES: u64 = 1 << 20;
@@ -151,8 +151,11 @@ fn read(file: &str) -> Result<String, String> {
         Ok::<_, io::Error>(text)
     };
     let text = read().map_err(|error| {
-        let names = BUNDLED.map(|(name, ..)| name).join(", ");
-        format!("{file}: no file ({error}), and no bundled profile ({names})")
+        let names = BUNDLED.map(|(name, ..)| name);
+        let close = close_to(file, &names).first().copied();
+        let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
+        let (names, close) = (names.join(", "), close.unwrap_or_default());
+        format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
     })?;
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("{file}: a profile has at most {MOST_BYTES} bytes"));

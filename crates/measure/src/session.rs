@@ -5,6 +5,7 @@
 //! subject's name, which is always the one given now.
 
 use std::fs::File;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -161,6 +162,15 @@ impl Session {
     pub fn until(&self, end: Instant) -> Self {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
         let ends = Self { interrupt: self.interrupt.until(end), ..self.again(self.cache.clone()) };
+        ends.with_note(note)
+    }
+
+    /// A session like this one, whose measurements are also interrupted once this flag is set. It
+    /// tells what this one was still to tell.
+    #[must_use]
+    pub fn ended_by(&self, flag: Arc<AtomicBool>) -> Self {
+        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ends = Self { interrupt: self.interrupt.or(flag), ..self.again(self.cache.clone()) };
         ends.with_note(note)
     }
 

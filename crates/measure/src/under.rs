@@ -41,8 +41,7 @@ impl Under {
                 None => others.push(word),
             }
         }
-        let condition = sources::condition(&others.join(" "))
-            .map_err(|error| format!("{error}{}", meant(&others)))?;
+        let condition = condition(&others.join(" "))?;
         Ok(Self { cpu, condition, live })
     }
 
@@ -59,6 +58,15 @@ impl Under {
         let cpu = self.cpu.as_ref().unwrap_or(&usual.cpu).clone();
         Settings { cpu, condition: self.condition.clone(), ..usual.clone() }
     }
+}
+
+/// Reads settings of a kernel, separated by spaces.
+///
+/// # Errors
+/// What is no setting, with what was probably meant, or contradicts another one.
+pub fn condition(text: &str) -> Result<Condition, String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    sources::condition(text).map_err(|error| format!("{error}{}", meant(&words)))
 }
 
 /// Adds a setting, of which there is one of each kind.

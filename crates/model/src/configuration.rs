@@ -79,8 +79,23 @@ pub struct ConfigurationDifference {
     pub new: String,
 }
 
+/// Fields that are hashes, and what it means that two differ.
+const HASHES: [(&str, &str); 4] = [
+    ("agent_sha256", "other versions of pathmeter measured them"),
+    ("initramfs_sha256", "other versions of pathmeter measured them"),
+    ("firmware_sha256", "firmware of other versions of pathmeter started the kernels"),
+    ("program.packed_sha256", "the program or its files are not the same"),
+];
+/// Digits of a hash that are shown.
+const HASH_DIGITS: usize = 12;
+
 impl fmt::Display for ConfigurationDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((field, words)) = HASHES.iter().find(|(field, _)| *field == self.field) {
+            let [base, new] = [&self.base, &self.new]
+                .map(|hash| hash.chars().take(HASH_DIGITS).collect::<String>());
+            return write!(f, "{words} ({field}: {base} in base, {new} in new)");
+        }
         write!(f, "{}: {:?} in base, {:?} in new", self.field, self.base, self.new)
     }
 }
@@ -237,6 +252,20 @@ mod tests {
         let mut older = serde_json::to_value(configuration()).unwrap();
         older.as_object_mut().unwrap().remove("cpus");
         assert_eq!(serde_json::from_value::<Configuration>(older).unwrap(), configuration());
+    }
+
+    #[test]
+    fn hashes_that_differ_are_told_in_words() {
+        let agent_sha256 = "0123456789abcdef".repeat(4);
+        let new = Configuration { agent_sha256, ..configuration() };
+        let text = configuration().differences(&new)[0].to_string();
+        let (words, hashes) = text.split_once(" (").unwrap();
+        assert_eq!(words, "other versions of pathmeter measured them");
+        assert!(hashes.ends_with("in base, 0123456789ab in new)"), "{hashes}");
+        let fields = configuration();
+        let conditions = fields.conditions().into_iter().chain(program_conditions(None));
+        let hashes = conditions.map(|(name, _)| name).filter(|name| name.ends_with("sha256"));
+        assert!(hashes.into_iter().all(|name| HASHES.iter().any(|(field, _)| *field == name)));
     }
 
     #[test]

@@ -318,7 +318,9 @@ fn add_file(
     let last = if look == Look::Directory { Last::CreateFollowed } else { Last::Create };
     let found = view.resolve(&to, last)?;
     view.adopt_links(&found)?;
-    if look == Look::File && found.look == Look::Directory {
+    // A folder that only the host has is not in the guest.
+    let is_there = !view.of_host || view.tree.get(&found.path).is_some() || found.path.is_empty();
+    if look == Look::File && found.look == Look::Directory && is_there {
         let (there, wanted) = (Kind::Folder, Kind::File);
         return Err(PackError::Collision { path: error::guest(&to), there, wanted });
     }

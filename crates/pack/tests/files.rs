@@ -299,3 +299,21 @@ fn no_link_leads_out_of_a_root() {
     assert!(data(&packed, inside.to_str().unwrap().trim_start_matches('/')).is_some());
     assert!(!inside.exists());
 }
+
+#[test]
+fn a_file_takes_the_place_of_a_folder_that_only_the_host_has() {
+    let more = Root::new();
+    more.file("folder/inside", 0o644, "1");
+    let place = more.path("folder").canonicalize().unwrap();
+    let to = place.to_str().unwrap();
+    let packing = |files: &[FileArg]| {
+        let command = words(&[to]);
+        pack(&Packing { command: &command, files, ..Packing::default() })
+    };
+    let packed = packing(&[at("/bin/true", to)]).unwrap();
+    assert_eq!(packed.executable, to);
+    assert!(data(&packed, to.trim_start_matches('/')).is_some());
+    // A folder that is packed has files that the user asked for.
+    let both = [FileArg { source: place.clone(), destination: None }, at("/bin/true", to)];
+    assert!(matches!(packing(&both), Err(PackError::Collision { .. })));
+}

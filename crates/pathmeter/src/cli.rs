@@ -48,11 +48,11 @@ pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArg
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::variable::variable;
 pub(crate) use self::words::Words;
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::is_timed;
-use pathmeter_report::{AreaSums, FORMATS, Rows};
+use pathmeter_report::{AreaSums, Rows};
 
 const ABOUT: &str = "\
 Measures what each x86 kernel hot path costs, exactly, and compares two kernels to the instruction.
@@ -470,25 +470,10 @@ impl DocumentArgs {
         self.json || self.output.as_deref().is_some_and(is_stdout)
     }
 
-    /// Refuses to write JSON to a file whose name says that something else is wanted.
-    pub(crate) fn refuse_format(&self) -> Result<(), Failure> {
-        let Some(file) = &self.output else { return Ok(()) };
-        let named = file.extension().and_then(|it| it.to_str()).unwrap_or_default();
-        let format = FORMATS.iter().find(|format| format.ending == Some(named));
-        let format = match (format, named) {
-            (Some(format), _) => format!("--write {}=", format.word),
-            (None, "html" | "svg") => "pathmeter report SUBJECT… -o ".to_owned(),
-            _ => return Ok(()),
-        };
-        Err(Failure::Usage {
-            message: format!("{}: --output writes JSON", file.display()),
-            help: format!("use {format}{}, or name a .json file", file.display()),
-        })
-    }
-
     /// What is written and read, if these are the subjects.
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
-        let outputs = [("--output", self.output.as_deref())];
+        let (option, file) = ("--output", self.output.as_deref());
+        let outputs = [Output { option, contents: Contents::Json, file }];
         Named { outputs, inputs: subjects, prints: !self.json() }
     }
 }

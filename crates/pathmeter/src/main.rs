@@ -32,7 +32,7 @@ use pathmeter_measure::failure::Exit;
 use pathmeter_model::clean;
 
 fn main() -> ExitCode {
-    let mut command = Cli::command();
+    let mut command = with_negative_numbers(Cli::command());
     let (mut cli, matches) = match parsed(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
         Err(answer) => return refused(&mut command, answer).into(),
@@ -74,6 +74,16 @@ fn main() -> ExitCode {
         screen.note(&told);
     }
     done.unwrap_or_else(|failure| screen.report(&failure)).into()
+}
+
+/// The command, all of whose options take a negative number for what it is: then the answer says
+/// which numbers there can be, and clap proposes no two dashes, which would not help.
+fn with_negative_numbers(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let takes_value = !arg.is_positional() && arg.get_action().takes_values();
+        if takes_value { arg.allow_negative_numbers(true) } else { arg }
+    });
+    command.mut_subcommands(with_negative_numbers)
 }
 
 fn parsed(

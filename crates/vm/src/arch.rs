@@ -11,6 +11,7 @@ pub use x86_64::bochs::{
 #[cfg(test)]
 pub(crate) use x86_64::boot::any_boot;
 pub(crate) use x86_64::boot::{answer_reads, loaded, vmlinux};
+pub(crate) use x86_64::cpu::named_since;
 pub use x86_64::cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
     Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced, ValueFrom,
@@ -21,6 +22,7 @@ pub(crate) use x86_64::help::{
     ASK_HELP, BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, INSTALL_HELP, OLD_HELP, PORT_HELP,
     PORT_IN_PROGRAM_HELP, START_HELP, UNANSWERED,
 };
+pub(crate) use x86_64::looked_for::{KNOWN_TO_AGENT, looked_for};
 pub use x86_64::machine::FIRMWARE;
 pub(crate) use x86_64::machine::{
     ASKS_PROPERTIES, COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, LEFT_OUT, MACHINE, MACHINE_MEANS,

@@ -17,6 +17,7 @@ use std::fmt;
 
 use pathmeter_wire::condition::{self, MAX_CONDITION, MAX_SHOWN, SettingKind};
 
+use crate::arch::{KNOWN_TO_AGENT, looked_for};
 use crate::cache::entry::sha256;
 use crate::condition::proof::{Ignored, Proof, ProofState, Read};
 use crate::console::Tail;
@@ -45,6 +46,8 @@ pub struct Condition {
     settings: Vec<Setting>,
     /// The modules that the kernel lacks for them, in the order in which they are loaded.
     modules: Vec<Module>,
+    /// The words that the kernel's own code looks for, though it hands them to pid 1.
+    looked_for: Vec<String>,
 }
 
 impl Condition {
@@ -68,7 +71,7 @@ impl Condition {
                 return Err(ConditionError::Twice(other.to_string(), setting.to_string()));
             }
         }
-        let condition = Self { settings, modules: Vec::new() };
+        let condition = Self { settings, ..Self::default() };
         let shown = condition.reads().len();
         let long = condition.words().len() > MAX_WORDS || condition.file().len() > MAX_CONDITION;
         if long || shown > MAX_SHOWN {
@@ -101,6 +104,48 @@ impl Condition {
     #[must_use]
     pub fn with_modules(self, modules: Vec<Module>) -> Self {
         Self { modules, ..self }
+    }
+
+    /// Whether there are words of the command line that a kernel's code may look for beside its
+    /// parameters. Of those of which something is known here it is known that no kernel does, or
+    /// that the agent takes them.
+    pub fn has_other_words(&self) -> bool {
+        self.other_words().next().is_some()
+    }
+
+    /// The condition for this kernel, unpacked: the agent is not asked for the words that its code looks for.
+    #[must_use]
+    pub fn for_kernel(self, vmlinux: &[u8]) -> Self {
+        let found = looked_for(vmlinux);
+        let is_found = |word: &&str| {
+            // Its value is the rest, if it has any.
+            let name = word.split_inclusive('=').next().unwrap_or_default();
+            found.contains(name)
+        };
+        let looked_for = self.other_words().filter(is_found).map(str::to_owned).collect();
+        Self { looked_for, ..self }
+    }
+
+    fn other_words(&self) -> impl Iterator<Item = &str> {
+        let words = self.settings.iter().filter_map(|setting| match setting {
+            Setting::Boot(word) => Some(&**word),
+            _ => None,
+        });
+        words.filter(|word| {
+            let name = parameter(word);
+            let is_known = || proof::known_words().any(|known| known == name);
+            !name.contains('.') && !KNOWN_TO_AGENT.contains(&&*name) && !is_known()
+        })
+    }
+
+    /// The settings that the agent is told, in the order in which it makes them.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(|setting| !self.is_looked_for(setting))
+    }
+
+    fn is_looked_for(&self, setting: &Setting) -> bool {
+        let Setting::Boot(word) = setting else { return false };
+        self.looked_for.contains(word)
     }
 
     /// The modules that are loaded for it.
@@ -145,7 +190,7 @@ impl Condition {
             _ => true,
         };
         let settings = self.settings.iter().filter(stays).cloned().collect();
-        Self { settings, modules: self.modules.clone() }
+        Self { settings, ..self.clone() }
     }
 
     /// Its settings, in the order in which they are made.
@@ -200,7 +245,7 @@ impl Condition {
         let parameters: Vec<_> = self.modules.iter().map(|it| self.parameters(it)).collect();
         let files = files.iter().zip(&parameters);
         let loads = files.map(|(file, words)| (SettingKind::Load, &**file, &**words));
-        let made: Vec<_> = self.settings.iter().map(|it| (it.kind(), it.as_read())).collect();
+        let made: Vec<_> = self.told().map(|it| (it.kind(), it.as_read())).collect();
         let made = made.iter().map(|(kind, (name, value))| (*kind, &**name, &**value));
         let settings = loads.chain(made).chain(shown).map(|(kind, name, value)| {
             condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }
@@ -270,6 +315,14 @@ impl Condition {
             if let Setting::Seccomp(_) = setting {
                 let shown = "a process took the filter by seccomp(2)".to_owned();
                 return Ok(Proof { setting: name, state: ProofState::Proved, shown });
+            }
+            if self.is_looked_for(setting) {
+                let shown = "the kernel's own code looks for it; no known file shows its effect";
+                return Ok(Proof {
+                    setting: name,
+                    state: ProofState::Unproved,
+                    shown: shown.into(),
+                });
             }
             let questions = setting.questions();
             let proof = proof::prove(name, setting.value(), &questions, (read, memory_mib));

@@ -16,7 +16,7 @@ pub(crate) mod stream;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::arch::{ASKS_PROPERTIES, MACHINE_MEANS, MACHINE_NAME, PROGRAM};
+use crate::arch::{ASKS_PROPERTIES, MACHINE_MEANS, MACHINE_NAME, PROGRAM, named_since};
 use crate::console::Tail;
 use crate::machine::{OLDEST, SANDBOX};
 use crate::qemu::error::has_folder;
@@ -123,9 +123,10 @@ impl Qemu {
         }
         let nearest = self.nearest(cpu, &known);
         let (path, version) = (self.path.clone(), self.version.clone());
+        let since = named_since(&missing);
         let missing = missing.join(", ");
         let profile = cpu.name().into();
-        Err(QemuError::Cpu { path, version, profile, missing, nearest }.into())
+        Err(QemuError::Cpu { path, version, profile, missing, since, nearest }.into())
     }
 
     /// The profile most like `cpu` among those of which it has names for all, in this list: of the

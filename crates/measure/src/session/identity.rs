@@ -53,6 +53,24 @@ impl Session {
         }
     }
 
+    /// The configuration of a result of `image` to be compared with one that is `like` this, as far
+    /// as it is known before anything is measured; the rest is as there. Of a program, the files and
+    /// the memory that they need are not known yet.
+    pub fn foreseen(&self, image: &Image, like: &Configuration) -> Configuration {
+        let usual = self.configuration(image, None, like.firmware_sha256.is_some());
+        let usual = Configuration { clock: like.clock, ..usual };
+        if like.program.is_none() {
+            return usual;
+        }
+        Configuration {
+            agent_sha256: sha256(INIT),
+            initramfs_sha256: like.initramfs_sha256.clone(),
+            memory_mib: like.memory_mib,
+            program: like.program.clone(),
+            ..usual
+        }
+    }
+
     /// Whether a result is one of this program's rows on `image`, measured as this session does.
     pub(crate) fn is_of_program(
         &self,

@@ -8,6 +8,7 @@ use pathmeter_measure::image::Image;
 use pathmeter_report::{Least, Limits};
 
 use super::{GuestArgs, PackingArgs, WindowArgs};
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -141,11 +142,16 @@ impl ExplainOutput {
     /// What is written and read: the document, the flame graph, the stacks, the profile.
     pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
         let outputs = [
-            ("--output", self.output.as_deref()),
-            ("--svg", self.svg.as_deref()),
-            ("--folded", self.folded.as_deref()),
-            ("--callgrind", self.callgrind.as_deref()),
+            ("--output", Contents::Json, &self.output),
+            ("--svg", Contents::Svg, &self.svg),
+            ("--folded", Contents::Text, &self.folded),
+            ("--callgrind", Contents::Text, &self.callgrind),
         ];
+        let outputs = outputs.map(|(option, contents, file)| Output {
+            option,
+            contents,
+            file: file.as_deref(),
+        });
         let prints = !self.json() || self.output.is_none();
         Named { outputs, inputs, prints }
     }

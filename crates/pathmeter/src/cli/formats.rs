@@ -9,6 +9,8 @@ use clap::{Arg, Args, ValueHint};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_report::{Content, Format};
 
+use crate::screen::contents::{Contents, Output};
+
 /// Formats for other programs. Those of rows are offered, unless a verb says otherwise.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Gates and CI")]
@@ -62,8 +64,11 @@ impl GateArgs {
 
 impl FormatArgs {
     /// What is written, by the option that names it.
-    pub(crate) fn outputs(&self) -> impl Iterator<Item = (&'static str, Option<&Path>)> {
-        self.write.iter().map(|written| ("--write", Some(&*written.file)))
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = Output<'_>> {
+        self.write.iter().map(|written| {
+            let (contents, file) = (Contents::Rows(written.format), Some(&*written.file));
+            Output { option: "--write", contents, file }
+        })
     }
 
     /// Refuses formats that tell nothing but what a gate finds, where none was asked for.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 
 use super::GuestArgs;
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::Named;
 
 const REPORT_EXAMPLES: &str = "\
@@ -73,9 +74,13 @@ impl ReportArgs {
         })
     }
 
+    /// What is written.
+    pub(crate) fn page(&self) -> Output<'_> {
+        Output { option: "--output", contents: Contents::Page, file: Some(&self.output) }
+    }
+
     /// What is written and read.
     pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
-        let outputs = [("--output", Some(&*self.output))];
-        Named { outputs, inputs: subjects, prints: false }
+        Named { outputs: [self.page()], inputs: subjects, prints: false }
     }
 }

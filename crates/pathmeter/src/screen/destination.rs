@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::screen::contents::Output;
 use crate::screen::terminal::{self, Screen};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
@@ -25,9 +26,9 @@ const STDOUT: &str = "-";
 /// Beginning of a temporary file's name.
 const PREFIX: &str = ".pathmeter-";
 
-/// What the command line names to be written, each with its option, and what it reads.
+/// What the command line names to be written, and what it reads.
 pub(crate) struct Named<'a, const N: usize> {
-    pub(crate) outputs: [(&'static str, Option<&'a Path>); N],
+    pub(crate) outputs: [Output<'a>; N],
     pub(crate) inputs: &'a [&'a Path],
     /// Whether something is printed on stdout as well.
     pub(crate) prints: bool,
@@ -52,7 +53,7 @@ impl<const N: usize> Named<'_, N> {
     /// Finds out before a long run whether its results can be written.
     ///
     /// # Errors
-    /// One file is named twice, or a place can't be written to.
+    /// One file is named twice, a name promises what is not written, or a place can't be written to.
     pub(crate) fn open(&self, screen: &Screen) -> Result<Opened<N>, Failure> {
         self.open_with([].into_iter(), screen).map(|(opened, _)| opened)
     }
@@ -60,22 +61,23 @@ impl<const N: usize> Named<'_, N> {
     /// The same, with more outputs.
     pub(crate) fn open_with<'b>(
         &self,
-        more: impl Iterator<Item = (&'static str, Option<&'b Path>)>,
+        more: impl Iterator<Item = Output<'b>>,
         screen: &Screen,
     ) -> Result<(Opened<N>, Vec<Option<Destination>>), Failure> {
         let more: Vec<_> = more.collect();
         self.refuse_twice(&more)?;
+        self.outputs.iter().chain(&more).try_for_each(Output::refuse_promise)?;
         let open =
             |path: Option<&Path>| path.map(|path| Destination::open(path, screen)).transpose();
         let mut opened = [const { None }; N];
-        for (place, (_, path)) in opened.iter_mut().zip(self.outputs) {
-            *place = open(path)?;
+        for (place, output) in opened.iter_mut().zip(&self.outputs) {
+            *place = open(output.file)?;
         }
-        let more = more.into_iter().map(|(_, path)| open(path)).collect::<Result<_, _>>()?;
+        let more = more.into_iter().map(|output| open(output.file)).collect::<Result<_, _>>()?;
         Ok((opened, more))
     }
 
-    fn refuse_twice(&self, more: &[(&'static str, Option<&Path>)]) -> Result<(), Failure> {
+    fn refuse_twice(&self, more: &[Output<'_>]) -> Result<(), Failure> {
         let mut seen: Vec<(&str, Identity)> = Vec::new();
         let inputs = self.inputs.iter().filter(|path| lab_words(path).is_none());
         seen.extend(inputs.filter_map(|path| Some(("what is read", Identity::of_file(path)?))));
@@ -83,8 +85,8 @@ impl<const N: usize> Named<'_, N> {
             seen.push(("standard output", Identity::Stdout));
             seen.extend(Identity::of_stdout().map(|stdout| ("standard output", stdout)));
         }
-        for &(option, path) in self.outputs.iter().chain(more) {
-            let Some((path, identity)) = path.and_then(|it| Some((it, Identity::of(it)?))) else {
+        for &Output { option, file, .. } in self.outputs.iter().chain(more) {
+            let Some((path, identity)) = file.and_then(|it| Some((it, Identity::of(it)?))) else {
                 continue;
             };
             if let Some((other, _)) = seen.iter().find(|(_, seen)| *seen == identity) {

@@ -37,7 +37,6 @@ impl<'a> Places<'a> {
         inputs: &[&Path],
         screen: &Screen,
     ) -> Result<Self, Failure> {
-        document.refuse_format()?;
         let ([file], written) = document.named(inputs).open_with(args.outputs(), screen)?;
         Ok(Self { json: document.json(), args, file, written })
     }

@@ -75,6 +75,9 @@ pub(crate) fn results(
     });
     let measures: Vec<_> = measures.collect();
     let mut sides = Sides::prepare(subjects, &args.guest)?;
+    if !args.across {
+        sides.refuse_unlike()?;
+    }
     match &measures[..] {
         [base, new] => sides.of_both([base, new], screen),
         [only, ..] => sides.results(only, screen),

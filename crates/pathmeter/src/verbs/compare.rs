@@ -25,6 +25,9 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
 fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let Request { mut sides, probes, judge, times, detail, across, formats } =
         Request::new(args, screen)?;
+    if !across {
+        sides.refuse_unlike()?;
+    }
     let results = measured(&mut sides, &probes, screen)?;
     refuse_unlike(&results, across)?;
     note_uncompared(&results, screen);

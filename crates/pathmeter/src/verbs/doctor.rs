@@ -93,7 +93,7 @@ fn times(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 impl Diagnosis {
     /// What guests' CPUs can be here.
     fn cpus(&self) -> String {
-        let nearest = self.nearest.as_ref().map(Nearest::text).unwrap_or_default();
+        let nearest = self.nearest.as_ref().map(|it| it.text(&self.profiles)).unwrap_or_default();
         format!("{}{nearest}\n", profiles::text(&self.profiles).trim_start())
     }
 }

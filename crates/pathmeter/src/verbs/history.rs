@@ -13,6 +13,7 @@ use crate::cli::{
     AddArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, RemoveArgs,
     ShowArgs,
 };
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen};
@@ -141,7 +142,8 @@ fn show(args: &ShowArgs, screen: &Screen) -> Result<(), Failure> {
 fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
     let file = file(&args.which.database)?;
     let store = Store::open(&file)?;
-    let outputs = [("--svg", args.svg.as_deref())];
+    let file_of_picture = args.svg.as_deref();
+    let outputs = [Output { option: "--svg", contents: Contents::Svg, file: file_of_picture }];
     let [svg] = Named { outputs, inputs: &[&file], prints: args.svg.is_none() }.open(screen)?;
     let names = store.path_names()?;
     let chosen = matching(&args.paths, &names)?;
@@ -249,7 +251,8 @@ impl Documents<'_> {
                 destination::save(&place.join(file_name(result)), &bytes)
             });
         }
-        let outputs = [("--output", Some(place))];
+        let (option, contents) = ("--output", Contents::Lines);
+        let outputs = [Output { option, contents, file: Some(place) }];
         let [lines] = Named { outputs, inputs: &[history], prints: false }.open(screen)?;
         let mut all = Vec::new();
         self.each(&mut |_, bytes| {

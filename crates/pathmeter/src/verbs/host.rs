@@ -18,6 +18,7 @@ use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
 use crate::cli::{CompareArgs, HostArgs, MOST, MeasureArgs, RowArgs};
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
@@ -30,7 +31,8 @@ pub(crate) fn measure(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failu
     let subject: &Path = &args.subject;
     let conditions = conditions(&args.guest.under)?;
     let selection = selection(&args.rows, &[subject])?;
-    let more = std::iter::once(("--boots", args.boots.as_deref()));
+    let (option, contents) = ("--boots", Contents::Json);
+    let more = std::iter::once(Output { option, contents, file: args.boots.as_deref() });
     let ([file], _) = args.document.named(&[subject]).open_with(more, screen)?;
     let gathered = |file| Gathered::open(file, &args.host, &conditions);
     let boots = args.boots.as_deref().map(gathered).transpose()?;

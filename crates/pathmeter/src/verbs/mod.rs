@@ -16,6 +16,7 @@ pub(crate) mod list;
 pub(crate) mod manual;
 pub(crate) mod measure;
 pub(crate) mod new_probe;
+pub(crate) mod pair;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -11,7 +11,7 @@ use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
 };
-use pathmeter_report::{FORMATS, MOST_RESULTS, PageSection, report_page};
+use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
@@ -40,7 +40,7 @@ const NO_FUNCTIONS: &str = "no functions and causes: a result has them if the pr
 /// Writes the page.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
-    refuse_format(&args.output)?;
+    args.page().refuse_promise()?;
     let base = picture::base(args)?;
     let inputs = Failure::gather(args.subjects.iter().map(|path| Input::open(path)))?;
     let paths: Vec<&Path> = args.subjects.iter().map(|path| &**path).collect();
@@ -63,25 +63,6 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(screen.report(&Failure::all(report.failures)));
     }
     Ok(if sections.iter().any(is_broken) { Exit::Unmeasured } else { Exit::Done })
-}
-
-/// Ends of names that promise what a report is not.
-const OTHERS: [&str; 10] =
-    ["docx", "gif", "jpeg", "jpg", "json", "odt", "pdf", "png", "ps", "webp"];
-
-/// Refuses a name that promises another format.
-fn refuse_format(file: &Path) -> Result<(), Failure> {
-    let end = file.extension().map(|end| end.to_string_lossy().to_lowercase());
-    let is_format = |end: &str| FORMATS.iter().any(|format| format.ending == Some(end));
-    let is_other = |end: &str| OTHERS.contains(&end) || is_format(end);
-    let Some(end) = end.filter(|end| is_other(end)) else { return Ok(()) };
-    Err(Failure::Usage {
-        message: format!("{}: a report can't be {}", file.display(), end.to_uppercase()),
-        help: "name FILE.html for the page, or FILE.svg for the heat map as a picture; `pathmeter \
-               compare` writes json, csv, markdown and others (--json, --write FORMAT=FILE); a \
-               browser prints the page to PDF"
-            .to_owned(),
-    })
 }
 
 /// Whether a path could not be measured, as `measure` and `compare` tell by their exit codes.

@@ -9,12 +9,13 @@ use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
 use pathmeter_measure::threads::at_once;
-use pathmeter_model::Measurement;
+use pathmeter_model::{Measurement, configuration_differences};
 
 use crate::cli::GuestArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
 use crate::setup;
+use crate::verbs::pair::measure_both;
 
 /// Measures one kernel.
 pub(crate) type Measure<'a> =
@@ -105,6 +106,25 @@ impl Sides {
         all
     }
 
+    /// Refuses, before a kernel is measured, what would make its result incomparable with the result
+    /// that is there: another machine, say.
+    pub(crate) fn refuse_unlike(&self) -> Result<(), Failure> {
+        let (Some(session), [image]) = (&self.session, &self.images[..]) else { return Ok(()) };
+        let (there, is_base) = match &self.subjects[..] {
+            [Subject::Result(base), Subject::Kernel(_)] => (base, true),
+            [Subject::Kernel(_), Subject::Result(new)] => (new, false),
+            _ => return Ok(()),
+        };
+        let (subject, like) = (image.subject(), &there.configuration);
+        let foreseen = session.foreseen(image, like);
+        let (there, here) = ((&there.subject, like), (&subject, &foreseen));
+        let differences = match is_base {
+            true => configuration_differences(there, here),
+            false => configuration_differences(here, there),
+        };
+        if differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
+    }
+
     /// Refuses, before the first kernel is measured, what one of them lacks.
     pub(crate) fn find(&self, find: Find<'_>, screen: &Screen) -> Result<(), Failure> {
         let Some(session) = &self.session else { return Ok(()) };
@@ -161,13 +181,9 @@ impl Sides {
         let board = Board::new(screen);
         let lines =
             ["base", "new"].map(|side| board.line(format!("{side} on {}", image.subject().name)));
-        let one = |side: usize| {
-            let result = measures[side](session, image, &|progress| lines[side].show(progress));
-            lines[side].clear();
-            result
-        };
-        let (base, new) = at_once(|| one(0), || one(1));
-        Failure::gather([base, new])
+        measure_both(session, &lines, |side, session, progress| {
+            measures[side](session, image, progress)
+        })
     }
 
     /// The kernels' results. A line of the screen is cleared as soon as its side is done.
@@ -193,11 +209,10 @@ impl Sides {
                 Ok(vec![result.clone(), Measurement { subject: new.subject(), ..result }])
             }
             ([base, new], [upper, lower, ..]) => {
-                let (upper, lower) = (line(upper, base), line(lower, new));
-                // A thread each, which outlives the guest that it starts: QEMU is killed when that
-                // thread ends.
-                let (base, new) = at_once(|| one(base, &upper), || one(new, &lower));
-                Failure::gather([base, new])
+                let (lines, images) = ([line(upper, base), line(lower, new)], [base, new]);
+                measure_both(session, &lines, |side, session, progress| {
+                    measure(session, images[side], progress)
+                })
             }
             (images, labels) => {
                 let label = labels.first().copied().unwrap_or_default();

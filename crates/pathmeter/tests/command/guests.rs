@@ -39,6 +39,22 @@ fn an_old_qemu_and_another_program_are_refused() {
 }
 
 #[test]
+fn a_kernel_that_would_be_measured_differently_is_refused_before_it_boots() {
+    let scene = Scene::with(&base(), &base());
+    let (kernel, qemu) = (kernel("vmlinux.elf"), qemu("ends"));
+    for sides in [["base.json", &kernel], [&kernel, "base.json"]] {
+        let ran = scene.run(&[&["compare"][..], &sides, &["--qemu", &qemu]].concat());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{}", ran.stderr);
+        for words in ["measured differently:\n", "other versions of pathmeter measured them ("] {
+            assert!(ran.stderr.contains(words), "{words}: {}", ran.stderr);
+        }
+        assert!(!ran.stderr.contains("booting"), "{}", ran.stderr);
+        let across = [&["compare", "--across"][..], &sides, &["--qemu", &qemu]].concat();
+        assert_unmeasured(&scene.run(&across), &["vmlinux.elf: "]);
+    }
+}
+
+#[test]
 fn a_qemu_that_ends_or_hangs_names_the_kernel_and_leaves_nothing() {
     let scene = Scene::new();
     for state in ["ends", "hangs"] {

@@ -32,6 +32,7 @@ fn a_misspelt_word_is_answered_with_the_right_one() {
         (&["settings", "k", "--set", "set.toml"], "did you mean `source`?"),
         (&["measure", "k", "--under", "seccomp:filter.json"], "did you mean `SCMP_ACT_ALLOW`?"),
         (&["compare", "a", "b", "--options"], "--all does its work"),
+        (&["measure", "k", "--under", "seccomp:doker"], "did you mean seccomp:docker?"),
     ];
     for (arguments, answer) in cases {
         refused(&scene, arguments, &[answer]);
@@ -88,6 +89,18 @@ fn a_dash_stands_for_standard_output_wherever_a_file_is_written() {
         &["--write names the same file as standard output"],
     );
     assert!(!scene.path("-").exists());
+}
+
+#[test]
+fn a_negative_number_is_answered_with_those_that_there_can_be() {
+    let scene = Scene::new();
+    for words in [["--perturb", "-1"], ["--memory", "-5"], ["--timeout", "-2"]] {
+        let ran = scene.run(&[&["measure", "k"][..], &words].concat());
+        assert_eq!(ran.code, Some(2));
+        let invalid = format!("invalid value '{}' for '{} <", words[1], words[0]);
+        assert!(ran.stderr.contains(&invalid), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("'-- "), "{}", ran.stderr);
+    }
 }
 
 #[test]
@@ -175,6 +188,13 @@ fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
         (&["measure", "k", "--cpu", "native"], "`pathmeter list cpus --capture`"),
         (&["measure", "lab:foo=bar"], "the mechanisms are iobitmap"),
         (&["measure", "base.json", "-o", "x.csv"], "use --write csv=x.csv"),
+        (&["measure", "base.json", "-o", "x.pdf"], "x.pdf: --output writes JSON"),
+        (&["measure", "base.json", "-o", "x.html"], "use pathmeter report SUBJECT… -o x.html"),
+        (&["measure", "base.json", "--write", "junit=x.json"], "--write junit= writes junit"),
+        (&["explain", "file.stat", "lab", "--svg", "x.png"], "x.png: --svg writes SVG"),
+        (&["explain", "file.stat", "lab", "--folded", "x.svg"], "x.svg: --folded writes text"),
+        (&["list", "cpus", "--capture", "-o", "x.json"], "x.json: --output writes TOML"),
+        (&["plan", "wanted.toml", "-o", "x.toml"], "x.toml: --output writes JSON"),
         (&["settings", "base.json"], "does not hold a kernel to run"),
     ];
     for (arguments, answer) in cases {

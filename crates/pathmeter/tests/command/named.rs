@@ -3,15 +3,18 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
+use assert_cmd::Command;
 use pathmeter_measure::results::sha256;
 
 use crate::results::base;
 use crate::scene::{Ran, Scene, kernel};
 
-/// Knows `linux-image-x`, whose file is `package` in the scene; writes down what it fetched.
+/// Knows `linux-image-x`, whose file is `package` in the scene, and `linux-image-meta`, whose file
+/// is `meta`; writes down what it fetched.
 const APT: &str = r#"#!/bin/sh
 for last; do :; done
 case "$last" in
+linux-image-meta) HASH=$META_HASH; PACKAGE=$META ;;
 linux-image-*) ;;
 *) echo "E: Unable to locate package $last" >&2; exit 100 ;;
 esac
@@ -33,11 +36,15 @@ fn scene() -> Scene {
 }
 
 fn run(scene: &Scene, hash: &str, arguments: &[&str]) -> Ran {
+    command(scene, hash, arguments).output().unwrap().into()
+}
+
+fn command(scene: &Scene, hash: &str, arguments: &[&str]) -> Command {
     let mut command = scene.command(arguments);
     let path = format!("{}:{}", scene.path("bin").display(), std::env::var("PATH").unwrap());
     command.env("PATH", path).env("HASH", hash);
     command.env("PACKAGE", scene.path("package")).env("FETCHED", scene.path("fetched"));
-    command.output().unwrap().into()
+    command
 }
 
 #[test]
@@ -54,6 +61,52 @@ fn a_package_is_fetched_once_and_read_as_a_file_is() {
     let pair = run(&scene, &hash, &["compare", "apt:linux-image-x", "apt:linux-image-y"]);
     assert_eq!(pair.code, Some(0), "{}", pair.stderr);
     assert_eq!(scene.read("fetched"), "linux-image-x\nlinux-image-y\n");
+}
+
+/// A package that has no files and needs another one, as dpkg-deb packs it.
+fn metapackage(scene: &Scene, needs: &str) -> Vec<u8> {
+    let control = format!("Package: linux-image-meta\nVersion: 1\nDepends: {needs} (= 1)\n");
+    scene.write("control", control);
+    let tar = |files: &[&str]| {
+        let mut command = std::process::Command::new("tar");
+        let names = ["--files-from=/dev/null"];
+        let files = if files.is_empty() { &names[..] } else { files };
+        command.current_dir(scene.path(".")).args(["-cf", "-"]).args(files).output().unwrap().stdout
+    };
+    let members = [
+        ("debian-binary", b"2.0\n".to_vec()),
+        ("control.tar", tar(&["control"])),
+        ("data.tar", tar(&[])),
+    ];
+    let mut deb = b"!<arch>\n".to_vec();
+    for (name, bytes) in members {
+        let size = bytes.len();
+        deb.extend(
+            format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 100_644).bytes(),
+        );
+        deb.extend(bytes);
+        deb.resize(deb.len().next_multiple_of(2), b'\n');
+    }
+    deb
+}
+
+#[test]
+fn a_metapackage_stands_for_the_package_that_it_leads_to() {
+    let scene = scene();
+    let meta = metapackage(&scene, "linux-image-x");
+    scene.write("meta", &meta);
+    let hash = sha256(scene.read("package").as_bytes());
+    let by_name = |name: &str| {
+        let arguments = ["measure", name];
+        let mut command = command(&scene, &hash, &arguments);
+        command.env("META_HASH", sha256(&meta)).env("META", scene.path("meta"));
+        Ran::from(command.output().unwrap())
+    };
+    let (meta, direct) = (by_name("apt:linux-image-meta"), by_name("apt:linux-image-x"));
+    assert_eq!((meta.code, &meta.stdout), (Some(0), &direct.stdout), "{}", meta.stderr);
+    let told = "apt:linux-image-meta: the kernel is in linux-image-x";
+    assert!(meta.stderr.contains(told), "{}", meta.stderr);
+    assert_eq!(scene.read("fetched"), "linux-image-meta\nlinux-image-x\n");
 }
 
 /// The plan names the package, so that each machine fetches it for itself.

@@ -9,7 +9,7 @@ use super::{Format, Judged, Line};
 pub(super) const FORMAT: Format = Format {
     word: "bencher",
     about: "Bencher's Metric Format",
-    ending: None,
+    ending: "json",
     is_of_gate: false,
     rows: metrics,
     page: None,

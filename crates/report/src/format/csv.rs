@@ -29,7 +29,7 @@ const HEADINGS: [&str; 16] = [
 pub(super) const FORMAT: Format = Format {
     word: "csv",
     about: "for spreadsheets and scripts",
-    ending: Some("csv"),
+    ending: "csv",
     is_of_gate: false,
     rows: csv,
     page: None,

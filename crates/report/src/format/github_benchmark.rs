@@ -11,7 +11,7 @@ use crate::measured_with::measured_with;
 pub(super) const FORMAT: Format = Format {
     word: "github-action-benchmark",
     about: "for that action, as customSmallerIsBetter",
-    ending: None,
+    ending: "json",
     is_of_gate: false,
     rows: benchmarks,
     page: None,

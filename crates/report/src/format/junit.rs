@@ -10,7 +10,7 @@ use crate::xml::characters;
 pub(super) const FORMAT: Format = Format {
     word: "junit",
     about: "for GitLab and Jenkins: a test case a path",
-    ending: Some("xml"),
+    ending: "xml",
     is_of_gate: true,
     rows: junit,
     page: None,

@@ -7,7 +7,7 @@ use pathmeter_model::clean;
 pub(super) const FORMAT: Format = Format {
     word: "ktap",
     about: "for the kernel's own tools: a test a path",
-    ending: None,
+    ending: "tap",
     is_of_gate: true,
     rows: ktap,
     page: None,

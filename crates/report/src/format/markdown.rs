@@ -10,7 +10,7 @@ use crate::number::{grouped, percent, signed};
 pub(super) const FORMAT: Format = Format {
     word: "markdown",
     about: "for the summary of a CI job, or a comment",
-    ending: Some("md"),
+    ending: "md",
     is_of_gate: false,
     rows: markdown,
     page: Some(page),

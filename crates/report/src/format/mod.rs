@@ -47,8 +47,8 @@ pub struct Format {
     pub word: &'static str,
     /// What it is for.
     pub about: &'static str,
-    /// The end of a file's name that promises it, if one does.
-    pub ending: Option<&'static str>,
+    /// The end of a file's name that promises it.
+    pub ending: &'static str,
     /// Whether it tells nothing but what passes a gate and what does not.
     pub is_of_gate: bool,
     rows: fn(Judged<'_>) -> String,

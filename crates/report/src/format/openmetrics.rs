@@ -11,7 +11,7 @@ use crate::measured_with::measured_with;
 pub(super) const FORMAT: Format = Format {
     word: "openmetrics",
     about: "for Prometheus' textfile collector",
-    ending: None,
+    ending: "prom",
     is_of_gate: false,
     rows: openmetrics,
     page: None,

@@ -18,7 +18,7 @@ time.";
 pub(super) const FORMAT: Format = Format {
     word: "text",
     about: "for a mail to a kernel list, in 72 columns",
-    ending: Some("txt"),
+    ending: "txt",
     is_of_gate: false,
     rows: text,
     page: None,

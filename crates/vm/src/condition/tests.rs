@@ -440,3 +440,33 @@ fn a_program_is_told_by_the_users_file_and_kept_by_all_that_it_is() {
     let told = Read::new(("tc:a1", ""), 0, b"tc took it");
     assert_eq!(one.proofs(&[told], 128).unwrap()[0].state, ProofState::Proved);
 }
+
+#[test]
+fn the_agent_is_not_asked_for_words_that_the_kernel_looks_for_and_they_are_unproved() {
+    let text = "boot:split_lock_detect=off boot:threadirqs";
+    let looked_for = vec!["split_lock_detect=off".to_owned()];
+    let condition = Condition { looked_for, ..parse(text).unwrap() };
+    let file = condition.file();
+    let told: Vec<_> = condition::read(&file).unwrap().map(|it| it.name.to_vec()).collect();
+    assert_eq!(told, [b"threadirqs".to_vec()]);
+    assert_eq!(condition.words(), "split_lock_detect=off threadirqs");
+    let proof = condition.proofs(&[], 128).unwrap().swap_remove(0);
+    assert_eq!(
+        (&*proof.setting, proof.state),
+        ("boot:split_lock_detect=off", ProofState::Unproved)
+    );
+    assert!(proof.shown.contains("looks for it"), "{}", proof.shown);
+    let of_symbols = condition.of_symbols().file();
+    assert_eq!(condition::read(&of_symbols).unwrap().count(), 1);
+}
+
+#[test]
+fn a_kernel_is_searched_for_words_of_which_nothing_is_known_only() {
+    let other = |text: &str| parse(text).unwrap().has_other_words();
+    for text in ["boot:pti=off boot:mitigations=off", "boot:printk.time=1", "sysctl:vm.x=1"] {
+        assert!(!other(text), "{text}");
+    }
+    assert!(other("boot:pti=off boot:split_lock_detect=off"));
+    let words = parse("boot:split_lock_detect=off").unwrap();
+    assert_eq!(words.clone().for_kernel(pathmeter_lab::KERNEL), words);
+}

@@ -78,8 +78,8 @@ pub enum QemuError {
     },
     /// It has no name for something that a CPU profile has.
     #[error(
-        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}{}",
-        .path.display(), nearest_words(*.nearest)
+        "{} is QEMU {version}, which can't have the CPU {profile}: it lacks {missing}{}{}",
+        .path.display(), since_words(*.since), nearest_words(*.nearest)
     )]
     Cpu {
         /// What was run.
@@ -90,6 +90,8 @@ pub enum QemuError {
         profile: Box<str>,
         /// What it has no name for.
         missing: String,
+        /// The oldest tested version that has names for all of them, if one is known.
+        since: Option<&'static str>,
         /// The profile most like it among those that it can have.
         nearest: Option<&'static str>,
     },
@@ -116,9 +118,9 @@ impl QemuError {
             Self::Old { .. } => OLD_HELP,
             Self::Lacks { .. } => LACKS_HELP,
             Self::Cpu { .. } => {
-                "name a newer QEMU with --qemu FILE, or another profile: `pathmeter doctor \
-                 --profiles` lists those that a QEMU can have. In a profile of your own, take them \
-                 out of `features`"
+                "name a QEMU that has them with --qemu FILE, or another profile: `pathmeter doctor \
+                 --profiles` says which ones this QEMU can have. In a profile of your own, take \
+                 them out of `features`"
             }
             Self::Ask { .. } | Self::Mute { .. } => ASK_HELP,
             Self::Missing { .. } | Self::Foreign { .. } => INSTALL_HELP,
@@ -126,9 +128,16 @@ impl QemuError {
     }
 }
 
+/// Which QEMU can have the CPU.
+fn since_words(since: Option<&str>) -> String {
+    since.map(|version| format!("; QEMU {version} or newer has them")).unwrap_or_default()
+}
+
 /// Which profile can be had instead.
 fn nearest_words(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; the nearest that it can have is {name}")).unwrap_or_default()
+    nearest
+        .map(|name| format!("; the nearest profile that this one can have is {name}"))
+        .unwrap_or_default()
 }
 
 /// What to do about an error that means that the host lacks something, and not the program.
@@ -150,4 +159,23 @@ pub(crate) fn shortage_help(error: &std::io::Error) -> Option<&'static str> {
 /// Whether this names a file and not a program on PATH.
 pub(crate) fn has_folder(path: &Path) -> bool {
     path.components().count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_qemu_that_can_not_have_a_cpu_says_which_one_can_and_what_it_can_have_itself() {
+        let error = |since, nearest| {
+            let (path, version) = ("q".into(), "7.2.22".to_owned());
+            let (profile, missing) = ("zen3-guest".into(), "amd-psfd".to_owned());
+            QemuError::Cpu { path, version, profile, missing, since, nearest }.to_string()
+        };
+        let head = "q is QEMU 7.2.22, which can't have the CPU zen3-guest: it lacks amd-psfd";
+        assert_eq!(error(None, None), head);
+        let other = "; QEMU 10.0 or newer has them; the nearest profile that this one can have is \
+                     zen2-guest";
+        assert_eq!(error(Some("10.0"), Some("zen2-guest")), format!("{head}{other}"));
+    }
 }

@@ -26,6 +26,8 @@ use crate::{
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
     until: Option<Instant>,
+    /// Another flag that ends them.
+    also: Option<Arc<AtomicBool>>,
 }
 
 impl Interrupt {
@@ -37,13 +39,20 @@ impl Interrupt {
     /// The same, which also ends measurements at `end`, as if the flag were set then.
     #[must_use]
     pub fn until(&self, end: Instant) -> Self {
-        Self { flag: self.flag(), until: Some(end) }
+        Self { until: Some(end), ..self.clone() }
+    }
+
+    /// An interrupt like this one, which also ends measurements once this other flag is set.
+    #[must_use]
+    pub fn or(&self, flag: Arc<AtomicBool>) -> Self {
+        Self { also: Some(flag), ..self.clone() }
     }
 
     /// An error once the flag is set, or the time is up.
     pub fn check(&self) -> Result<(), VmError> {
         let is_late = || self.until.is_some_and(|end| Instant::now() >= end);
-        let is_over = self.flag.load(Ordering::Relaxed) || is_late();
+        let is_also = || self.also.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        let is_over = self.flag.load(Ordering::Relaxed) || is_also() || is_late();
         if is_over { Err(VmError::Interrupted) } else { Ok(()) }
     }
 }

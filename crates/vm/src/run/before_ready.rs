@@ -151,7 +151,7 @@ impl Told<'_> {
     /// Keeps which setting the agent could not have.
     fn unmet(&mut self, unmet: &message::Unmet<'_>) -> BeforeReady {
         let place = usize::try_from(unmet.setting).ok();
-        let named = place.and_then(|at| self.condition.settings().get(at)).map(ToString::to_string);
+        let named = place.and_then(|at| self.condition.told().nth(at)).map(ToString::to_string);
         match named {
             Some(setting) if self.unmet.iter().all(|before| before.setting != setting) => {
                 let what = printable(&String::from_utf8_lossy(unmet.what));

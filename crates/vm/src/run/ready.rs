@@ -144,8 +144,10 @@ fn boot<G: Guest>(
     mut extra: Extra,
 ) -> Result<(G, Description), VmError> {
     (request.progress)(Progress::Loading);
-    let image = (request.kernel.load)()?;
+    let image = (request.kernel.load)();
+    // It may be the reason why there is none.
     request.interrupt.check()?;
+    let image = image?;
     let (bytes, firmware) = loaded(&image.boot);
     (request.progress)(Progress::Booting);
     answer_reads(settings, &image.boot, &mut extra)?;

@@ -16,6 +16,8 @@ pub(super) struct ProfileReport {
     guest: bool,
     /// Whether this QEMU can have it.
     available: bool,
+    /// The oldest tested QEMU that can have it, if an older one can't.
+    needs_qemu: Option<&'static str>,
     /// What this QEMU has no name for.
     missing: Vec<&'static str>,
     /// What the machine has and the profile has not.
@@ -37,7 +39,8 @@ impl ProfileReport {
         let (name, machine) = (profile.name, profile.machine);
         let lacks = profile.lacks.iter().map(lack).collect();
         let (guest, available) = (profile.is_guest(), missing.is_empty());
-        Self { name, machine, guest, available, missing, lacks }
+        let needs_qemu = profile.needs_qemu();
+        Self { name, machine, guest, available, needs_qemu, missing, lacks }
     }
 }
 
@@ -82,11 +85,13 @@ impl Nearest {
         })
     }
 
-    /// Lines for people.
-    pub(super) fn text(&self) -> String {
+    /// Lines for people; `profiles` says whether this QEMU can have it.
+    pub(super) fn text(&self, profiles: &[ProfileReport]) -> String {
+        let is_it = |it: &&ProfileReport| it.name == self.name && !it.available;
+        let elsewhere = profiles.iter().find(is_it).map_or("", |_| " (not with this QEMU)");
         let mut text = format!(
             "\nNearest to this machine's CPU (`pathmeter list cpus --capture` writes its own): \
-             {}\n  features alike: {}\n",
+             {}{elsewhere}\n  features alike: {}\n",
             self.name, self.features_equal
         );
         for (what, names) in [
@@ -112,7 +117,13 @@ pub(super) fn text(profiles: &[ProfileReport]) -> String {
         return String::new();
     }
     let width = profiles.iter().map(|profile| profile.name.len()).max().unwrap_or(0);
-    let lines: String = profiles.iter().map(|profile| lines(profile, width)).collect();
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        profiles.iter().partition(|profile| profile.available);
+    let mut lines: String = here.into_iter().map(|profile| lines(profile, width)).collect();
+    if !elsewhere.is_empty() {
+        lines += "Not with this QEMU (--qemu FILE names another):\n";
+        lines.extend(elsewhere.into_iter().map(|profile| missing_lines(profile, width)));
+    }
     let mut lacks: Vec<LackReport> = Vec::new();
     for lack in profiles.iter().flat_map(|profile| &profile.lacks) {
         if !lacks.contains(lack) {
@@ -130,15 +141,21 @@ fn lines(profile: &ProfileReport, width: usize) -> String {
     let as_guest = if profile.guest { ", as a guest sees it" } else { "" };
     let first = format!("  {:width$}  {}{as_guest}\n", profile.name, profile.machine);
     if profile.guest {
-        // What stands in its way and what it is without, its machine's own lines say.
+        // Its machine's own lines say what it is without.
         return first;
     }
     let indent = width + 4;
-    let missing = (!profile.available)
-        .then(|| line(indent, "not with this QEMU, which lacks", &profile.missing.join(", ")));
     let names: Vec<_> = profile.lacks.iter().map(|lack| lack.name).collect();
     let without = (!names.is_empty()).then(|| line(indent, "without", &names.join(", ")));
-    first + &missing.unwrap_or_default() + &without.unwrap_or_default()
+    first + &without.unwrap_or_default()
+}
+
+/// A profile that this QEMU can't have, and why.
+fn missing_lines(profile: &ProfileReport, width: usize) -> String {
+    let ProfileReport { needs_qemu, missing, .. } = profile;
+    let needs = needs_qemu.map(|version| format!("QEMU {version} or newer; "));
+    let why = format!("{}this one lacks {}", needs.unwrap_or_default(), missing.join(", "));
+    lines(profile, width) + &line(width + 4, "needs", &why)
 }
 
 fn line(indent: usize, what: &str, text: &str) -> String {
@@ -152,13 +169,21 @@ mod tests {
     #[test]
     fn a_profile_says_what_it_is_without_and_what_stands_in_its_way() {
         let lack = LackReport { name: "rdpid", means: "slower" };
-        let (name, machine, lacks) = ("zen3", "AMD", vec![lack]);
-        let (guest, missing) = (false, vec!["a", "b"]);
-        let zen3 = ProfileReport { name, machine, guest, available: false, missing, lacks };
-        let lines = text(&[zen3]);
-        assert!(lines.contains("\n  zen3  AMD\n"), "{lines}");
-        assert!(lines.contains("\n        not with this QEMU, which lacks: a, b\n"), "{lines}");
-        assert!(lines.contains("\n        without: rdpid\n"), "{lines}");
+        let (machine, lacks) = ("AMD", vec![lack]);
+        let report = |name, guest, available, missing: &[&'static str]| {
+            let (missing, lacks, needs_qemu) = (missing.to_vec(), lacks.clone(), Some("10.0"));
+            ProfileReport { name, machine, guest, available, needs_qemu, missing, lacks }
+        };
+        let elsewhere = |name, guest| report(name, guest, false, &["a", "b"]);
+        let here = report("zen2-guest", true, true, &[]);
+        let lines = text(&[elsewhere("zen3", false), elsewhere("zen3-guest", true), here]);
+        let head = "\nNot with this QEMU (--qemu FILE names another):\n";
+        let (can, can_not) = lines.split_once(head).unwrap();
+        assert!(can.ends_with("\n  zen2-guest  AMD, as a guest sees it"), "{lines}");
+        assert!(can_not.contains("  zen3        AMD\n"), "{lines}");
+        let needs = "\n              needs: QEMU 10.0 or newer; this one lacks a, b\n";
+        assert_eq!(can_not.matches(needs).count(), 2, "{lines}");
+        assert!(can_not.contains("\n              without: rdpid\n"), "{lines}");
         assert!(lines.ends_with("\n  rdpid: slower\n"), "{lines}");
         assert_eq!(text(&[]), "");
     }

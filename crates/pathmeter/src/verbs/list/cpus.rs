@@ -9,6 +9,7 @@ use std::path::Path;
 use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
 use crate::cli::CpusArgs;
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &CpusArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn capture(file: Option<&Path>, screen: &Screen) -> Result<(), Failure> {
-    let outputs = [("--output", file)];
+    let outputs = [Output { option: "--output", contents: Contents::Toml, file }];
     let [file] = Named { outputs, inputs: &[], prints: file.is_none() }.open(screen)?;
     let text = Machine::here()?.to_toml();
     match file {
@@ -39,7 +40,9 @@ fn list() -> String {
     let width = PROFILES.iter().map(|profile| profile.name.len()).max().unwrap_or(0);
     let line = |profile: &Profile| {
         let as_guest = if profile.is_guest() { ", as a guest sees it" } else { "" };
-        format!("{:width$}  {}{as_guest}\n", profile.name, profile.machine)
+        let needs = profile.needs_qemu().map(|version| format!("; needs QEMU {version} or newer"));
+        let needs = needs.unwrap_or_default();
+        format!("{:width$}  {}{as_guest}{needs}\n", profile.name, profile.machine)
     };
     PROFILES.iter().map(line).collect()
 }
@@ -113,6 +116,12 @@ mod tests {
         let list = list();
         assert_eq!(list.lines().count(), PROFILES.len());
         assert!(list.contains("skylake-guest ") && list.contains(", as a guest sees it\n"));
+        let new = list.lines().filter(|line| line.ends_with("; needs QEMU 10.0 or newer"));
+        let new: Vec<&str> = new.filter_map(|line| line.split(' ').next()).collect();
+        let bare = ["sapphirerapids", "zen3", "zen4"];
+        let both: Vec<String> =
+            bare.iter().flat_map(|name| [(*name).to_owned(), format!("{name}-guest")]).collect();
+        assert_eq!(new, both);
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
 use crate::cli::DraftArgs;
 use crate::named::found;
+use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::cell::CellProgram;
@@ -32,6 +33,8 @@ pub(super) fn run(args: &DraftArgs, screen: &Screen) -> Result<Exit, Failure> {
         let (message, help) = ("no file is named", "pathmeter plan FILE.toml -o plan.json");
         return Err(Failure::Usage { message: message.to_owned(), help: help.to_owned() });
     };
+    let (option, contents) = ("--output", Contents::Json);
+    Output { option, contents, file: args.output.as_deref() }.refuse_promise()?;
     let wanted = read(file)?;
     let output = args.output.as_deref().map(absolute).transpose()?;
     let options = Options {

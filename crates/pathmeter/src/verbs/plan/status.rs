@@ -14,7 +14,6 @@ const MOST_SHOWN: usize = 20;
 
 /// Prints how far a plan is.
 pub(super) fn run(args: &PlanStatusArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.document.refuse_format()?;
     let plan = read(&args.plan)?;
     let folder = Folder::open(&args.results).map_err(failed)?;
     let [file] = args.document.named(&[&args.plan]).open(screen)?;

@@ -48,6 +48,9 @@ pub(crate) fn results(
     });
     let measures: Vec<_> = measures.collect();
     let mut sides = Sides::prepare(subjects, &args.guest)?;
+    if !args.across {
+        sides.refuse_unlike()?;
+    }
     if !args.window.is_empty() {
         let find = |session: &Session, image: &Image, progress: Report<'_>| {
             program_result::kernel_names(session, image, &args.window, progress).map(drop)

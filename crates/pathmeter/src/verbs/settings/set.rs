@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::meant::{meant, with_meant};
-use pathmeter_measure::sources;
+use pathmeter_measure::under::condition;
 
 /// Sets that are bundled, by name.
 pub(crate) const BUNDLED: [(&str, &str); 5] = [
@@ -115,8 +115,8 @@ impl Set {
         })?;
         let entry = |written: WrittenEntry| {
             let at = line(written.condition.span().start);
-            let condition = sources::condition(written.condition.get_ref())
-                .map_err(|error| refused(name, Some(at), &error.to_string()))?;
+            let condition = condition(written.condition.get_ref())
+                .map_err(|error| refused(name, Some(at), &error))?;
             if condition.is_default() {
                 return Err(refused(name, Some(at), "this sets nothing"));
             }
@@ -185,6 +185,9 @@ mod tests {
             let error = Set::read("mine", &format!("title = \"t\"\n{settings}")).unwrap_err();
             assert!(error.to_string().starts_with(what), "{error}");
         }
+        let text = format!("title = \"t\"\n{}", entry("bot:nopti"));
+        let error = Set::read("mine", &text).unwrap_err().to_string();
+        assert!(error.ends_with("; did you mean boot:nopti?"), "{error}");
         let error = Set::open("nonexistent").unwrap_err();
         assert!(error.advice().unwrap().contains("mitigations, hardening"));
     }

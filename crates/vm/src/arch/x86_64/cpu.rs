@@ -22,6 +22,7 @@ mod lacks;
 mod states;
 mod table;
 
+pub(crate) use features::named_since;
 pub use features::{CpuidRegister, FEATURES, FeatureWord};
 pub use file::{CPU_SCHEMA, CpuFile, CpuFileError, ValueFrom};
 pub use lacks::{Lack, Priced};
@@ -270,6 +271,11 @@ impl Profile {
     /// QEMU's names of its features; nothing if the text is not ours.
     pub fn features(&self) -> impl Iterator<Item = &'static str> {
         self.model().into_iter().flat_map(RealCpu::features)
+    }
+
+    /// The oldest tested QEMU that can have it, if an older one can't.
+    pub fn needs_qemu(&self) -> Option<&'static str> {
+        self.features().find_map(|feature| named_since(&[feature]))
     }
 
     /// What its files on vulnerabilities read on the kernels that were looked at.

@@ -26,6 +26,30 @@ const fn register(leaf: u32, subleaf: u32, register: usize) -> CpuidRegister {
     CpuidRegister { leaf, subleaf, register }
 }
 
+/// Features that profiles have and for which QEMU has had names since 10.0 at the latest: among the
+/// tested versions, those from 10.0 on have them all, and 7.2 has none.
+const NAMED_SINCE_10_0: [&str; 13] = [
+    "amd-psfd",
+    "auto-ibrs",
+    "bhi-ctrl",
+    "fsrc",
+    "fsrs",
+    "fzrm",
+    "intel-psfd",
+    "ipred-ctrl",
+    "lfence-always-serializing",
+    "no-nested-data-bp",
+    "null-sel-clr-base",
+    "rrsba-ctrl",
+    "stibp-always-on",
+];
+
+/// The oldest tested QEMU that has names for all of these features, if an old one has not.
+pub(crate) fn named_since(features: &[&str]) -> Option<&'static str> {
+    let is_new = |name: &&str| NAMED_SINCE_10_0.contains(name);
+    (!features.is_empty() && features.iter().all(is_new)).then_some("10.0")
+}
+
 /// All that are known.
 pub const FEATURES: &[FeatureWord] = &[
     FeatureWord {
