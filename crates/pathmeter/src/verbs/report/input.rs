@@ -182,11 +182,6 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
 fn list(bytes: &[u8]) -> Result<Input, Fault> {
     let headers = serde_json::from_slice::<Vec<Header>>(bytes).unwrap_or_default();
     match headers.first().and_then(|header| header.schema.as_deref()) {
-        Some(HISTORY) => {
-            let history: Box<History> = read(bytes, HISTORY)?;
-            history.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
-            Ok(Input::History(history))
-        }
         Some(SETTINGS) => of_settings(read(bytes, SETTINGS)?),
         _ => Ok(Input::Experiments(read(bytes, EXPERIMENT)?)),
     }
