@@ -48,7 +48,7 @@ for cpu in $cpus; do
 done
 
 # table CPU: a row for each setting that changes one of the paths or the program, or executes other
-# slow instructions, with the differences on each kernel, in their order.
+# slow instructions, with the prices on each kernel, in their order.
 table() {
 	printf '**%s**\n\n' "$1"
 	for kernel in "${kernels[@]}"; do
@@ -62,20 +62,24 @@ table() {
 		def differences($setting; $path):
 			map([.sets[].rows[] | select(.setting == $setting) | .changed[]
 				| select(.path == $path and .difference != 0)
-				| .difference | signed][0] // "0")
+				| (.price // .) | .difference | signed][0] // "0")
 			| if unique == ["0"] then "" else join(" / ") end;
 		def program($setting):
 			map([.sets[].rows[] | select(.setting == $setting) | .program
 				| select(. != null and .verdict != "same")
-				| .percent | hundredths + " %"][0] // "0")
+				| (.price // .) | .percent | hundredths + " %"][0] // "0")
 			| if unique == ["0"] then "" else join(" / ") end;
 		def slow($setting):
-			[.[0].sets[].rows[] | select(.setting == $setting) | .events
+			[.[0].sets[].rows[] | select(.setting == $setting)
+				| (if .turns_off then -1 else 1 end) as $sign | .events
 				| sort_by(-.paths) | .[:3][] | select(.paths >= 6)
-				| "`\(.event)` \(.difference | signed)"] | join(", ");
+				| "`\(.event)` \(.difference * $sign | signed)"] | join(", ");
+		def name($setting):
+			[.[0].sets[].rows[] | select(.setting == $setting)
+				| (if .turns_off then "\(.turns_off): " else "" end) + "`\($setting)`"][0];
 		. as $documents
 		| [.[0].program[-1]? // empty | split("/")[-1] | split(".")[0]] as $programs
-		| ["| setting | " + ($paths | map("`\(.)` | ") | join(""))
+		| ["| price of | " + ($paths | map("`\(.)` | ") | join(""))
 				+ ($programs | map("\(.) | ") | join("")) + "slow instructions |",
 			"|---|" + ($paths + $programs | map("---|") | join("")) + "---|"]
 		+ [.[0].sets[].rows[].setting as $setting
@@ -83,7 +87,7 @@ table() {
 			| [$programs[] as $program | $documents | program($setting)] as $costs
 			| ($documents | slow($setting)) as $slow
 			| select(($cells + $costs | any(. != "")) or $slow != "")
-			| "| `\($setting)` | " + ($cells + $costs | map(. + " | ") | join(""))
+			| "| \($documents | name($setting)) | " + ($cells + $costs | map(. + " | ") | join(""))
 				+ "\($slow) |"]
 		| .[]'
 	echo

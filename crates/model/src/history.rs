@@ -100,6 +100,20 @@ pub struct History {
 }
 
 impl History {
+    /// Whether each of its paths has an entry for each of its results.
+    ///
+    /// # Errors
+    /// The path that has another number of them.
+    pub fn check(&self) -> Result<(), String> {
+        let results = self.results.len();
+        match self.paths.iter().find(|path| path.points.len() != results) {
+            Some(PathHistory { path, points }) => {
+                Err(format!("{path} has {} entries for {results} results", points.len()))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The same with a path for each unit that its values count, and for each machine that its
     /// times were taken on: what can't be compared is never in one line.
     #[must_use]

@@ -120,8 +120,8 @@ pub use schema::{
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
-    SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
-    SettingsSet,
+    SettingCost, SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult,
+    SettingsSchema, SettingsSet,
 };
 pub use sleep::{SleepResult, WokenBy};
 pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};

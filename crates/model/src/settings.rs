@@ -1,5 +1,7 @@
 //! The document of a kernel's settings, `pathmeter.settings/1`: what each costs.
 
+mod price;
+
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -11,6 +13,8 @@ use crate::{
     BudgetRow, Causes, Comparison, Configuration, EventComparison, GateReason, Measurement,
     PairsCompared, PathComparison, RowKind, SideInfo, Threshold, Verdict, compare,
 };
+
+pub use self::price::SettingPrice;
 
 /// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
 const LAYOUT_PERCENT: f64 = 1.0;
@@ -51,12 +55,16 @@ impl SettingsResult {
     /// # Errors
     /// The setting or the path whose numbers don't.
     pub fn check(&self) -> Result<(), String> {
-        for row in self.sets.iter().flat_map(|set| &set.rows) {
+        let rows = || self.sets.iter().flat_map(|set| &set.rows);
+        for row in rows() {
             let numbers =
                 [row.changed.len(), row.events.iter().map(|it| it.paths).max().unwrap_or(0)];
             if numbers.into_iter().any(|number| number > row.compared) {
                 return Err(format!("{}: more paths change than were compared", row.setting));
             }
+        }
+        if let Some(row) = rows().find(|row| !row.has_its_prices()) {
+            return Err(format!("{}: a price is not what the difference comes to", row.setting));
         }
         let sums = self.sets.iter().flat_map(|set| &set.sums);
         let fits = |sum: &PathSum| sum.all.checked_sub(sum.parts) == Some(sum.left_over);
@@ -111,6 +119,10 @@ pub struct SettingRow {
     pub all: bool,
     /// Where it is described.
     pub source: String,
+    /// What it turns off, in words. The row is then the price of that, which is what the kernel
+    /// costs more as it is than under the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns_off: Option<String>,
     /// What became of it.
     pub outcome: SettingOutcome,
     /// Why there are no numbers, or why it is not proved that it took effect.
@@ -124,6 +136,10 @@ pub struct SettingRow {
     pub changed: Vec<SettingChange>,
     /// The median of all compared paths' differences, in percent of the default.
     pub median_percent: Option<f64>,
+    /// The median of all compared paths' prices of what it turns off, in percent of the kernel
+    /// under the setting; left out of a setting that turns nothing off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_price_percent: Option<f64>,
     /// Events that cost by themselves and differ, by their names: in how many paths, and by how
     /// much in most of them.
     pub events: Vec<EventSpread>,
@@ -160,6 +176,9 @@ pub struct SettingCost {
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
+    /// The price of what the setting turns off; left out if it turns nothing off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<SettingPrice>,
     /// The row that changes most, if one does.
     pub row: Option<RowShare>,
     /// The events of all own work that cost by themselves and differ: slow instructions, bytes of
@@ -192,6 +211,9 @@ pub struct SettingChange {
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
+    /// The price of what the setting turns off; left out if it turns nothing off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<SettingPrice>,
     /// What the pairs of windows say of the path; null where there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairs: Option<PairsCompared>,
@@ -381,12 +403,14 @@ impl SettingRow {
             setting,
             all: false,
             source,
+            turns_off: None,
             outcome,
             reason,
             proofs: Vec::new(),
             compared: 0,
             changed: Vec::new(),
             median_percent: None,
+            median_price_percent: None,
             events: Vec::new(),
             function: None,
             causes: None,
@@ -452,7 +476,8 @@ impl SettingRow {
             }
             outcome => outcome,
         };
-        Self { outcome, program: Some(cost), ..self }
+        let price = self.turns_off.as_ref().map(|_| SettingPrice::of(cost.base, cost.difference));
+        Self { outcome, program: Some(SettingCost { price, ..cost }), ..self }
     }
 }
 
@@ -477,6 +502,7 @@ impl SettingCost {
             base: own.base.unwrap_or(0),
             difference: own.difference.unwrap_or(0),
             percent: own.percent.unwrap_or(0.0),
+            price: None,
             row,
             events: own.events.iter().filter(|event| event.moves_cost()).map(change_of).collect(),
         })
@@ -497,6 +523,7 @@ impl SettingChange {
             base: path.base,
             difference: path.difference.unwrap_or(0),
             percent: path.percent.unwrap_or(0.0),
+            price: None,
             pairs: path.pairs,
         }
     }
@@ -555,8 +582,8 @@ fn is_slow(event: &str) -> bool {
 impl SettingRow {
     /// The size of its largest change in percent, of a path or else of the program.
     fn size(&self) -> f64 {
-        let path = self.changed.first().map(|change| change.percent);
-        let percent = path.or_else(|| self.program.as_ref().map(|cost| cost.percent));
+        let path = self.changed.first().map(|change| change.cost().percent);
+        let percent = path.or_else(|| self.program.as_ref().map(|cost| cost.cost().percent));
         percent.map_or(-1.0, f64::abs)
     }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use common::{measurement, path};
 use pathmeter_model::{
-    Baseline, EventSpread, Measurement, PathSum, SettingOutcome, SettingRow, SettingsSet, Verdict,
-    example,
+    Baseline, EventSpread, Measurement, PathSum, SettingCost, SettingOutcome, SettingRow,
+    SettingsSet, Verdict, example,
 };
 use pathmeter_trace::{SettingProof, SettingState};
 
@@ -160,4 +160,40 @@ fn what_changed_nothing_had_no_effect_only_if_it_was_in_force() {
     assert_eq!(outcome(changed, &[unproved]), SettingOutcome::Changed);
     let reason = row(same).with_proofs(vec![proof(unproved)]).reason;
     assert_eq!(reason.as_deref(), Some("a file reads 1"));
+}
+
+#[test]
+fn a_price_stands_beside_the_difference_and_a_changed_one_is_noticed() {
+    let off = Some("all of it".to_owned());
+    let row = row([80, 1000, 40]).with_price_of(off).with_program(program_cost());
+    // Of the default they are 20 % and 20 %; without the thing 25 %.
+    let changed: Vec<_> = row.changed.iter().map(|it| (it.difference, it.price.unwrap())).collect();
+    assert_eq!(changed[0].0, -20);
+    assert_eq!((changed[0].1.difference, changed[0].1.percent), (20, 25.0));
+    assert_eq!((row.median_percent, row.median_price_percent), (Some(-20.0), Some(25.0)));
+    assert_eq!(row.program.as_ref().unwrap().price.unwrap().difference, 500);
+    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", BASE)]);
+    let checked = |row: SettingRow| {
+        let set = SettingsSet::new("s".to_owned(), "t".to_owned(), vec![row]);
+        example::settings(&baseline, set).check()
+    };
+    assert_eq!(checked(row.clone()), Ok(()));
+    let mut wrong = row.clone();
+    wrong.changed[0].price.as_mut().unwrap().difference = -20;
+    assert!(checked(wrong).unwrap_err().contains("boot:x: a price"));
+    let mut without = row;
+    without.turns_off = None;
+    assert!(checked(without).is_err(), "prices of nothing");
+}
+
+fn program_cost() -> SettingCost {
+    SettingCost {
+        verdict: Verdict::Lower,
+        base: 10_000,
+        difference: -500,
+        percent: -5.0,
+        price: None,
+        row: None,
+        events: vec![],
+    }
 }

@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
 use crate::cli::{Need, VerbNeeds};
-use crate::results_folder::is_results;
+use crate::results_folder::{count_results, is_results};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 
@@ -82,9 +82,11 @@ impl<'a> Given<'a> {
         subjects.any(|path| !subject::is_host(path) && !self.documents.contains(path))
     }
 
-    /// How many subjects are kernels, or documents that are not of times.
+    /// How many subjects are kernels, or documents that are not of times; a folder of results
+    /// stands for all of them.
     fn counted(&self) -> usize {
-        self.subjects.iter().filter(|path| !subject::is_timed(path)).count()
+        let counted = self.subjects.iter().filter(|path| !subject::is_timed(path));
+        counted.map(|path| count_results(path).unwrap_or(1)).sum()
     }
 
     /// Whether the user gave it.

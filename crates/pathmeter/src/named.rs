@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
-use crate::results_folder::expanded;
+use crate::results_folder::{expanded, take_only_result};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::named_kernel::{file, is_named};
@@ -28,7 +28,7 @@ pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
         *several = expanded(several)?;
     }
     for subject in subjects(verb) {
-        *subject = found(subject, screen)?;
+        *subject = take_only_result(&found(subject, screen)?)?;
     }
     Ok(())
 }

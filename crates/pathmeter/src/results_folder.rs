@@ -1,4 +1,5 @@
-//! Folders of a plan's results, named where results are: each stands for all in it.
+//! Folders of a plan's results, named where results are: each stands for all in it. Where a verb
+//! takes one result, the folder of one stands for that, and others are refused with what they have.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,9 @@ use pathmeter_plan::{Folder, FolderError};
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{Subject, is_host, lab_words};
+
+/// Most results of a folder that an error names.
+const MOST_NAMED: usize = 8;
 
 /// The results in a folder, if it is one of results: a kernel's build folder has none.
 fn results(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
@@ -23,6 +27,41 @@ pub(crate) fn is_results(path: &Path) -> bool {
     results(path).is_ok_and(|results| results.is_some())
 }
 
+/// How many results a folder has, if it is one of results.
+pub(crate) fn count_results(path: &Path) -> Option<usize> {
+    results(path).ok()?.map(|results| results.len())
+}
+
+/// The only result of a folder in place of the folder; all else as it is.
+///
+/// # Errors
+/// The folder has several results; with the name of each.
+pub(crate) fn take_only_result(path: &Path) -> Result<PathBuf, Failure> {
+    let Some(results) = results(path)? else { return Ok(path.to_owned()) };
+    if let [only] = &results[..] {
+        return Ok(only.clone());
+    }
+    let all = sorted(results)?;
+    let named = all.iter().take(MOST_NAMED).map(|path| describe(path));
+    let mut named = named.collect::<Result<Vec<_>, _>>()?;
+    let more = all.len() - named.len();
+    named.extend((more > 0).then(|| format!("{more} more")));
+    Err(Failure::Usage {
+        message: format!("{} has {} results, and one is wanted here", path.display(), all.len()),
+        help: format!(
+            "name one of them, or show them together with `pathmeter report`: {}",
+            named.join(", ")
+        ),
+    })
+}
+
+/// `results/ID.json (6.1.deb, skylake)`.
+fn describe(path: &Path) -> Result<String, Failure> {
+    let [name, cpu, _] = about(path)?;
+    let cpu = cpu.split_once(": ").map_or(&*cpu, |(profile, _)| profile);
+    Ok(format!("{} ({name}, {cpu})", path.display()))
+}
+
 /// The same paths, with the results of a folder in place of the folder: by the subjects' names, in
 /// which numbers are compared as such, and then by CPU and condition.
 pub(crate) fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
@@ -37,23 +76,25 @@ pub(crate) fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn sorted(results: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
-    let named = results.into_iter().map(|path| {
-        let about = match Subject::open(&path)? {
-            Subject::Result(result) => {
-                let (configuration, subject) = (result.configuration, result.subject);
-                [subject.name, configuration.cpu, configuration.condition]
-            }
-            // What is no result is refused by who reads it.
-            Subject::Kernel(_) => [const { String::new() }; 3],
-        };
-        Ok((about, path))
-    });
+    let named = results.into_iter().map(|path| Ok((about(&path)?, path)));
     let mut named = Failure::gather(named)?;
     named.sort_by(|(one, _), (other, _)| {
         let names = one.iter().zip(other).map(|(one, other)| by_number(one, other));
         names.fold(Ordering::Equal, Ordering::then)
     });
     Ok(named.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The name of a result's subject, its CPU and its condition.
+fn about(path: &Path) -> Result<[String; 3], Failure> {
+    Ok(match Subject::open(path)? {
+        Subject::Result(result) => {
+            let (configuration, subject) = (result.configuration, result.subject);
+            [subject.name, configuration.cpu, configuration.condition]
+        }
+        // What is no result is refused by who reads it.
+        Subject::Kernel(_) => [const { String::new() }; 3],
+    })
 }
 
 /// Compares texts, in which a row of digits is a number: 6.9 is before 6.12.

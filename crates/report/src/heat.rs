@@ -1,17 +1,21 @@
 //! A heat map of paths × kernels: its rows, its columns and its cells. A page and a
 //! [picture](picture) draw the same ones.
 
+mod columns;
 pub(crate) mod picture;
 
 use pathmeter_model::{Measurement, PathComparison, PathResult, Status, Verdict};
+
+pub use self::columns::find_steps;
+pub(crate) use self::columns::{Columns, find_before, find_series, name_columns};
 
 use crate::number::grouped;
 use crate::shades::shade;
 
 /// The rows and columns of the map of these results.
 pub(crate) struct Axes<'a> {
-    /// The kernels' names.
-    pub(crate) labels: Vec<String>,
+    /// What tells the results apart, and what they have in common.
+    pub(crate) columns: Columns,
     /// Each path that has a value in one of the results, in the order in which they have them.
     pub(crate) paths: Vec<&'a str>,
     /// Those that no kernel has numbers of.
@@ -30,7 +34,7 @@ impl<'a> Axes<'a> {
                 left_out.push(name);
             }
         }
-        Self { labels: labels(results), paths, left_out }
+        Self { columns: name_columns(results), paths, left_out }
     }
 }
 
@@ -107,42 +111,9 @@ fn is_shown(result: &Measurement, path: &str) -> bool {
     path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
 }
 
-/// A short name for each kernel: its release, or its file's name where two have one release,
-/// without what all have at the end.
-fn labels(results: &[Measurement]) -> Vec<String> {
-    let release = |result: &Measurement| result.configuration.release.clone();
-    let mut labels: Vec<String> =
-        results.iter().map(|it| release(it).unwrap_or_else(|| it.subject.name.clone())).collect();
-    for (at, result) in results.iter().enumerate() {
-        if results.iter().filter(|other| release(other) == release(result)).count() > 1 {
-            labels[at].clone_from(&result.subject.name);
-        }
-    }
-    let shared = shared_end(&labels);
-    labels.iter().map(|label| label[..label.len() - shared].to_owned()).collect()
-}
-
-/// How many bytes all end with alike, from a dash on; none may be left empty.
-fn shared_end(labels: &[String]) -> usize {
-    let Some(first) = labels.first().filter(|_| labels.len() > 1) else { return 0 };
-    let ends = first.match_indices('-').map(|(at, _)| &first[at..]);
-    let all = |end: &&str| labels.iter().all(|it| it.len() > end.len() && it.ends_with(*end));
-    ends.clone().find(all).map_or(0, str::len)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_all_names_end_with_is_left_out() {
-        let of = |labels: &[&str]| {
-            shared_end(&labels.iter().map(|&it| it.to_owned()).collect::<Vec<_>>())
-        };
-        assert_eq!(of(&["6.1.0-48-cloud-amd64", "6.12.94-cloud-amd64"]), "-cloud-amd64".len());
-        assert_eq!(of(&["-a", "-a"]), 0);
-        assert_eq!(of(&["6.1-a"]), 0);
-    }
 
     #[test]
     fn a_cell_has_two_digits() {

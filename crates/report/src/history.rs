@@ -9,7 +9,8 @@ use pathmeter_model::{
     Blame, Comparison, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
 };
 
-use self::amount::{amount, word};
+pub(crate) use self::amount::amount;
+use self::amount::word;
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
 use self::times::{machines, times_cells};
@@ -164,16 +165,15 @@ fn step_row(step: &Step, marked: bool) -> Vec<Cell> {
 
 /// Number, day, commit and release.
 fn about(kept: &KeptResult) -> [Cell; 4] {
-    let commit: String = kept.commit.iter().flat_map(|it| it.chars()).take(COMMIT_DIGITS).collect();
     [
         kept.number.to_string().as_str().into(),
         day(kept).as_str().into(),
-        commit.as_str().into(),
+        commit_of(kept).as_str().into(),
         kept.release.as_deref().unwrap_or_default().into(),
     ]
 }
 
-fn day(kept: &KeptResult) -> String {
+pub(crate) fn day(kept: &KeptResult) -> String {
     kept.date.chars().take(DAY).collect()
 }
 
@@ -186,8 +186,13 @@ fn value(point: Option<Point>) -> Cell {
     Cell::painted(&text(point), paint)
 }
 
+/// The beginning of a commit's hash.
+pub(crate) fn commit_of(kept: &KeptResult) -> String {
+    kept.commit.iter().flat_map(|commit| commit.chars()).take(COMMIT_DIGITS).collect()
+}
+
 /// What a result has of a path: its value, marked if it is one of several, or its status.
-fn text(point: Option<Point>) -> String {
+pub(crate) fn text(point: Option<Point>) -> String {
     let Some(point) = point else { return String::new() };
     match (point.status, point.value) {
         (Status::Ok, Some(value)) => {

@@ -19,6 +19,7 @@ mod heat;
 
 mod history;
 mod joined;
+mod largest_step;
 mod measured_with;
 mod measurement;
 mod number;
@@ -47,6 +48,7 @@ pub use explain::{
     folded_stacks,
 };
 pub use format::{Content, FORMATS, Format, Judged, Outcome, RowsOf};
+pub use heat::find_steps;
 pub use heat::picture::{HeatBase, heat_map_svg};
 pub use history::{blame_table, history_plot, history_svg, history_table, kept_table};
 pub use joined::joined_table;

@@ -54,18 +54,27 @@ pub(crate) fn doubt(with: &MeasuredWith) -> Option<String> {
 
 /// The fixed machine is known by that name; any other one is spelled out, as far as that is short.
 pub(crate) fn machine(with: &MeasuredWith) -> String {
-    // A profile's description begins with its name.
-    let profile = with.cpu.split_once(": ").map(|(name, _)| name);
+    let profile = profile(&with.cpu);
     if with.portable {
         let cpu = profile.map_or_else(String::new, |name| format!(", cpu {name}"));
         return format!("the fixed machine{cpu}");
     }
-    let cpu = profile.map_or_else(|| short(&with.cpu), str::to_owned);
+    let cpu = cpu_name(&with.cpu);
     let cpus = match with.cpus {
         1 => String::new(),
         several => format!(", {several} CPUs"),
     };
     format!("{}, cpu {cpu}{cpus}", short(&with.machine))
+}
+
+/// The name of a CPU: that of its profile, or else QEMU's text, as far as that is short.
+pub(crate) fn cpu_name(cpu: &str) -> String {
+    profile(cpu).map_or_else(|| short(cpu), str::to_owned)
+}
+
+/// The name with which a profile's description begins.
+fn profile(cpu: &str) -> Option<&str> {
+    cpu.split_once(": ").map(|(name, _)| name)
 }
 
 fn short(text: &str) -> String {

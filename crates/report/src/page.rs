@@ -6,8 +6,10 @@
 //! anything. All numbers are there without the script; with it tables sort and filter, details
 //! open, the heat map shows any kernel's differences, and call trees are drawn.
 
+mod bars;
 mod causes;
 mod changes;
+mod chart;
 mod data;
 mod experiment;
 mod fingerprint;
@@ -15,6 +17,7 @@ mod headline;
 pub(crate) mod history;
 mod html;
 mod joined;
+mod kept;
 mod settings;
 pub(crate) mod severity;
 mod sheet;
@@ -26,8 +29,8 @@ mod window;
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Comparison, Configuration, Joined, Measurement, SettingsResult, SlopeResult, TimeComparison,
-    Times,
+    Comparison, Configuration, History, Joined, Measurement, SettingsResult, SlopeResult,
+    TimeComparison, Times, Unit,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
@@ -80,6 +83,8 @@ pub enum PageSection {
         /// In what else than the kernel they differ, a line each.
         across: Vec<String>,
     },
+    /// What a history holds, by date.
+    Kept(Box<History>),
     /// A recorded window or difference by itself.
     Explanation(Box<Explain>),
     /// An experiment, judged.
@@ -165,6 +170,10 @@ impl PageSection {
                 let given = history::Given { results, windows, explained };
                 return over_results(given, across.clone(), data);
             }
+            Self::Kept(history) => {
+                html.add(&kept::section(history));
+                kept::headline(history)
+            }
             Self::Explanation(explain) => {
                 let new = explain.new.as_ref().unwrap_or(&explain.base);
                 let sides = [&explain.base, new].map(|side| side.measured_with.as_ref());
@@ -190,7 +199,7 @@ impl PageSection {
             }
             Self::Settings(result) => {
                 html = of_kernel(&result.configuration, &settings::section(result, data));
-                settings::headline(result)
+                crate::settings::sentence(result)
             }
             Self::Slope(result) => {
                 html = of_kernel(&result.configuration, &slope::section(result, data));
@@ -247,7 +256,14 @@ fn about(sections: &[PageSection]) -> String {
     let timed = |section: &PageSection| {
         matches!(section, PageSection::Times { .. } | PageSection::TimeComparison { .. })
     };
-    let both = |section: &PageSection| matches!(section, PageSection::Joined(_));
+    let both = |section: &PageSection| match section {
+        PageSection::Joined(_) => true,
+        PageSection::Kept(history) => {
+            let mut points = history.paths.iter().flat_map(|path| path.points.iter().flatten());
+            points.any(|point| point.unit == Unit::Ps)
+        }
+        _ => false,
+    };
     let counts = sections.is_empty() || sections.iter().any(|section| !timed(section));
     let times = sections.iter().any(|section| timed(section) || both(section));
     let all = [(counts, COUNTS), (times, times::ABOUT)].into_iter().filter(|(holds, _)| *holds);

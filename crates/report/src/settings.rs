@@ -1,11 +1,15 @@
 //! The table of a kernel's settings: a row a setting that changes something, the others in a line
-//! each kind.
+//! each kind. Numbers are prices: what it costs to have a setting, or what a setting turns off.
+
+mod sentence;
 
 use pathmeter_model::{
-    Configuration, EventChange, RowShare, SettingChange, SettingCost, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Verdict, clean, command_line, gate_lines,
+    Configuration, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
+    SettingCost, SettingOutcome, SettingRow, SettingsResult, SettingsSet, Subject, Verdict, clean,
+    command_line, gate_lines,
 };
 
+pub(crate) use self::sentence::sentence;
 use crate::causes::named as named_causes;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
@@ -13,11 +17,17 @@ use crate::rows::Rows;
 use crate::style::Style;
 use crate::table::{Align, Table};
 
+/// Heading of the settings by which prices were found.
+const FOUND: &str = "found with";
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
-/// What the numbers are: whoever asks what a mitigation costs reads that it is off in `-32`.
-const DIFFERENCES: &str =
-    "differences are instructions with the setting less those of the kernel as it is";
+/// What the numbers are.
+const PRICES: &str = "a price is instructions of the kernel that has it, less those of the kernel \
+     that does not, and percent are of the latter";
+/// What they are of a setting that turns something off: who asks what a mitigation costs must not
+/// read that it saves.
+const FOUND_WITH: &str = "; where a setting turns something off, that is priced, by the kernel as \
+     it is and under the setting that stands beside it";
 /// What becomes of settings without numbers, in words.
 pub(crate) const FOLDED: [(SettingOutcome, &str); 6] = [
     (SettingOutcome::NoEffect, "no effect here"),
@@ -41,12 +51,13 @@ pub fn settings_tables(results: &[SettingsResult], shown: Rows, style: Style) ->
     }
 }
 
-/// The tables of all sets, and what was measured on which machine.
+/// The answer in a sentence, the tables of all sets, and what was measured on which machine.
 fn settings_table(result: &SettingsResult, shown: Rows, style: Style) -> String {
     let program = result.program.as_deref();
     let of_set = |set| of_set(set, program, shown, style) + "\n";
     let sets: String = result.sets.iter().map(of_set).collect();
-    sets + &legend(result, style) + &machine(result, style)
+    let answer = style.fill(&sentence(result), 0) + "\n\n";
+    answer + &sets + &legend(result, style) + &machine(result, style)
 }
 
 fn of_set(set: &SettingsSet, program: Option<&[String]>, shown: Rows, style: Style) -> String {
@@ -70,10 +81,11 @@ fn of_paths(set: &SettingsSet, style: Style) -> String {
         return String::new();
     }
     let mut table = Table::new(&[
-        ("setting", Align::Left),
+        ("price of", Align::Left),
+        (FOUND, Align::Left),
         ("paths", Align::Right),
-        ("largest change", Align::Left),
-        ("difference", Align::Right),
+        ("most in", Align::Left),
+        ("price", Align::Right),
         ("percent", Align::Right),
         ("median", Align::Right),
         ("function", Align::Left),
@@ -84,12 +96,13 @@ fn of_paths(set: &SettingsSet, style: Style) -> String {
     for row in rows {
         let largest = row.changed.first();
         table.row([
-            row.setting.as_str().into(),
+            row.name_priced().into(),
+            setting_beside(row).into(),
             format!("{} of {}", row.changed.len(), row.compared).into(),
             largest.map_or("", |change| &change.path).into(),
             largest.map_or_else(String::new, by_how_much).into(),
-            largest.map_or_else(String::new, |change| percent(change.percent)).into(),
-            row.median_percent.map_or_else(String::new, of_median).into(),
+            largest.map_or_else(String::new, |change| percent(change.cost().percent)).into(),
+            row.median_cost().map_or_else(String::new, of_median).into(),
             function(row).into(),
             events(row).into(),
         ]);
@@ -97,20 +110,27 @@ fn of_paths(set: &SettingsSet, style: Style) -> String {
     format!("\n{}", table.render(style))
 }
 
+/// The setting by which a price was found, if that is not what is priced.
+pub(crate) fn setting_beside(row: &SettingRow) -> &str {
+    if row.turns_off.is_some() { &row.setting } else { "" }
+}
+
 /// The causes of the differences of each setting, if they are known.
 fn causes(set: &SettingsSet, style: Style) -> String {
-    let line =
-        |row: &SettingRow| Some(style.fill(&format!("{}: {}", row.setting, told(row)?), 2) + "\n");
+    let line = |row: &SettingRow| Some(style.fill(&told(row)?, 2) + "\n");
     let lines: String = changed_rows(set).filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
-/// `31 of 49 paths differ. Instructions: entry and exit, +162 in 31 rows (…).`
+/// `With boot:audit=1, 31 of 49 paths differ. Instructions: entry and exit, +162 in 31 rows (…).`
+/// The causes are of the kernel under the setting, so they say `without` of what that turns off.
 pub(crate) fn told(row: &SettingRow) -> Option<String> {
     let named = row.causes.as_ref().and_then(named_causes)?;
     let changed = row.changed.len();
     let verb = if changed == 1 { "differs" } else { "differ" };
-    Some(format!("{changed} of {} {verb}. {named}", plural(row.compared, "path")))
+    let which = if row.turns_off.is_some() { "Without" } else { "With" };
+    let of = plural(row.compared, "path");
+    Some(format!("{which} {}, {changed} of {of} {verb}. {named}", row.name_priced()))
 }
 
 fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> {
@@ -120,9 +140,11 @@ fn changed_rows(set: &SettingsSet) -> impl Iterator<Item = &SettingRow> {
 /// What the settings cost the user's program: its own work in the later runs.
 fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     let mut table = Table::new(&[
-        ("setting", Align::Left),
-        ("instructions", Align::Right),
-        ("difference", Align::Right),
+        ("price of", Align::Left),
+        (FOUND, Align::Left),
+        ("without it", Align::Right),
+        ("with it", Align::Right),
+        ("price", Align::Right),
         ("percent", Align::Right),
         ("most in", Align::Left),
         ("events", Align::Left),
@@ -131,14 +153,17 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     let costs = changed_rows(set).filter_map(|row| row.program.as_ref().map(|cost| (row, cost)));
     let (same, changed): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| is_same(cost));
     for (row, cost) in &changed {
-        let new = cost.base.saturating_add_signed(cost.difference);
+        let (sign, [without, with]) = (row.sign(), split_sides(row, cost));
+        let most = cost.row.as_ref().map_or_else(String::new, |share| share_of_row(share, sign));
         table.row([
-            row.setting.as_str().into(),
-            grouped(new).into(),
-            signed(cost.difference).into(),
-            percent(cost.percent).into(),
-            cost.row.as_ref().map_or_else(String::new, share_of_row).into(),
-            changes(&cost.events).into(),
+            row.name_priced().into(),
+            setting_beside(row).into(),
+            grouped(without).into(),
+            grouped(with).into(),
+            signed(cost.cost().difference).into(),
+            percent(cost.cost().percent).into(),
+            most.into(),
+            changes(&cost.events, sign).into(),
         ]);
     }
     let heading = format!("\nprogram: {}\n\n", clean(&command_line(command)));
@@ -151,43 +176,57 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     heading + &table + &same
 }
 
+/// What the program executes without and with what is priced.
+pub(crate) fn split_sides(row: &SettingRow, cost: &SettingCost) -> [u64; 2] {
+    let under = cost.base.saturating_add_signed(cost.difference);
+    if row.turns_off.is_some() { [under, cost.base] } else { [cost.base, under] }
+}
+
 fn is_same(cost: &SettingCost) -> bool {
     cost.verdict == Verdict::Same && cost.row.is_none() && cost.events.is_empty()
 }
 
-/// `openat +1,234 (+12 a call)`.
-pub(crate) fn share_of_row(row: &RowShare) -> String {
+/// `openat +1,234 (+12 a call)`, with the differences times `sign`.
+pub(crate) fn share_of_row(row: &RowShare, sign: i64) -> String {
     let a_call = row.per_call_difference.filter(|difference| *difference != 0);
-    let a_call = a_call.map_or_else(String::new, |it| format!(" ({} a call)", signed(it)));
-    format!("{} {}{a_call}", row.name, signed(row.difference))
+    let a_call =
+        a_call.map_or_else(String::new, |it| format!(" ({} a call)", times_sign(it, sign)));
+    format!("{} {}{a_call}", row.name, times_sign(row.difference, sign))
 }
 
+/// The function that has most of the price, and how much.
 pub(crate) fn function(row: &SettingRow) -> String {
-    row.function
-        .as_ref()
-        .map_or_else(String::new, |it| format!("{} {}", it.name, signed(it.difference)))
+    let named =
+        |it: &FunctionShare| format!("{} {}", it.name, times_sign(it.difference, row.sign()));
+    row.function.as_ref().map_or_else(String::new, named)
 }
 
-/// `string-bytes -24, lfence +1`.
-pub(crate) fn changes(events: &[EventChange]) -> String {
-    let event = |it: &EventChange| format!("{} {}", it.event, signed(it.difference));
+/// `string-bytes -24, lfence +1`, with the differences times `sign`.
+pub(crate) fn changes(events: &[EventChange], sign: i64) -> String {
+    let event = |it: &EventChange| format!("{} {}", it.event, times_sign(it.difference, sign));
     events.iter().map(event).collect::<Vec<_>>().join(", ")
 }
 
-/// The difference in instructions; where these are as many, what differs: `string-bytes -24`.
+fn times_sign(difference: i64, sign: i64) -> String {
+    signed(difference.saturating_mul(sign))
+}
+
+/// The price in instructions; where there are as many, what else it costs: `string-bytes +24`.
 pub(crate) fn by_how_much(change: &SettingChange) -> String {
     if change.difference != 0 || change.events.is_empty() {
-        return signed(change.difference);
+        return signed(change.cost().difference);
     }
-    changes(&change.events)
+    changes(&change.events, if change.price.is_some() { -1 } else { 1 })
 }
 
 /// `verw -1 (23), string-bytes +80…+4,776 (7)`: by how much, in how many paths.
 pub(crate) fn events(row: &SettingRow) -> String {
-    let event = |it: &pathmeter_model::EventSpread| {
-        let by = match (it.least, it.most) {
-            (least, most) if least == most => signed(least),
-            (least, most) => format!("{}…{}", signed(least), signed(most)),
+    let event = |it: &EventSpread| {
+        let mut ends = [it.least, it.most].map(|end| end.saturating_mul(row.sign()));
+        ends.sort_unstable();
+        let by = match ends {
+            [least, most] if least == most => signed(least),
+            [least, most] => format!("{}…{}", signed(least), signed(most)),
         };
         format!("{} {by} ({})", it.event, it.paths)
     };
@@ -229,7 +268,7 @@ pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
 }
 
 /// A median, which may be 0 though some paths differ.
-fn of_median(median: f64) -> String {
+pub(crate) fn of_median(median: f64) -> String {
     if median == 0.0 { "0 %".to_owned() } else { percent(median) }
 }
 
@@ -249,14 +288,15 @@ fn gated(set: &SettingsSet, style: Style) -> String {
 /// What the parts come to, against the setting that stands for all.
 fn sums(set: &SettingsSet, style: Style) -> String {
     let Some(all) = set.rows.iter().find(|row| row.all) else { return String::new() };
-    let line = |sum: &pathmeter_model::PathSum| {
-        let text = format!(
-            "{}: the settings alone sum to {}, all together ({}) {}",
-            sum.path,
-            signed(sum.parts),
-            all.setting,
-            signed(sum.all)
-        );
+    let line = |sum: &PathSum| {
+        let [parts, whole] = [sum.parts, sum.all].map(|it| times_sign(it, all.sign()));
+        let text = match &all.turns_off {
+            Some(all) => format!("{}: priced alone they sum to {parts}, {all} {whole}", sum.path),
+            None => format!(
+                "{}: the settings alone sum to {parts}, all together ({}) {whole}",
+                sum.path, all.setting
+            ),
+        };
         style.fill(&text, 2) + "\n"
     };
     let lines: String = set.sums.iter().take(SUMS).map(line).collect();
@@ -265,11 +305,13 @@ fn sums(set: &SettingsSet, style: Style) -> String {
 }
 
 fn legend(result: &SettingsResult, style: Style) -> String {
+    let turned_off = result.sets.iter().flat_map(changed_rows).any(|row| row.turns_off.is_some());
+    let prices = format!("{PRICES}{}", if turned_off { FOUND_WITH } else { "" });
     let text = match result.layout.values().max() {
-        None => DIFFERENCES.to_owned(),
+        None => prices,
         Some(most) => format!(
-            "{DIFFERENCES}; a parameter without meaning makes \
-             {} differ too, by up to {most}: no more than that is no difference there",
+            "{prices}; a parameter without meaning makes {} differ too, by up to {most}: no more \
+             than that is no price there",
             plural(result.layout.len(), "path")
         ),
     };

@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 
 use pathmeter_model::{
     Comparison, ComparisonSchema, GateReason, GateReport, PathComparison, SettingChange,
-    SettingCost, SettingOutcome, SettingRow, SettingsResult, SideInfo, Summary, Unit, Verdict,
+    SettingCost, SettingOutcome, SettingPrice, SettingRow, SettingsResult, SideInfo, Summary, Unit,
+    Verdict,
 };
 
 use crate::causes::AreaSums;
 use crate::format::{Judged, Outcome, RowsOf};
-use crate::settings::{changes, share_of_row};
+use crate::number::{percent, signed};
+use crate::settings::{by_how_much, changes, share_of_row};
 
 /// Begins the row of a program in the reasons of a setting's gate.
 const PROGRAM: &str = "the program";
@@ -99,8 +101,9 @@ fn reasons(row: &SettingRow, name: &str) -> Vec<GateReason> {
 }
 
 fn of_setting(row: &SettingRow, name: &str) -> Vec<PathComparison> {
-    let paths = row.changed.iter().map(|change| of_change(change, name));
-    let program = row.program.iter().map(|cost| of_program(cost, name));
+    let off = row.turns_off.as_deref();
+    let paths = row.changed.iter().map(|change| of_change(change, name, off));
+    let program = row.program.iter().map(|cost| of_program(cost, name, off));
     let rows: Vec<PathComparison> = paths.chain(program).collect();
     if row.outcome == SettingOutcome::Changed && !rows.is_empty() {
         return rows;
@@ -118,27 +121,41 @@ fn of_setting(row: &SettingRow, name: &str) -> Vec<PathComparison> {
     std::iter::once(alone).chain(rows).collect()
 }
 
-fn of_change(change: &SettingChange, name: &str) -> PathComparison {
+/// The row of a path under a setting, of what that turns `off` with the price.
+fn of_change(change: &SettingChange, name: &str, off: Option<&str>) -> PathComparison {
     let name = format!("{name}: {}", change.path);
-    let remark = changes(&change.events);
+    let events = Some(changes(&change.events, 1)).filter(|events| !events.is_empty());
+    let price = off.map(|off| tell_price(off, &by_how_much(change), change.cost()));
     PathComparison {
         percent: Some(change.percent),
-        reason: Some(remark).filter(|remark| !remark.is_empty()),
+        reason: join(events.into_iter().chain(price)),
         ..with_numbers(&name, change.verdict, (change.base, change.difference))
     }
 }
 
-/// What a setting costs the program, and in which row most.
-fn of_program(cost: &SettingCost, name: &str) -> PathComparison {
+/// What a setting costs the program, and in which row most; of what that turns `off` the price.
+fn of_program(cost: &SettingCost, name: &str, off: Option<&str>) -> PathComparison {
     let name = format!("{name}: {PROGRAM}");
-    let row = cost.row.iter().map(|row| format!("most in {}", share_of_row(row)));
-    let events = Some(changes(&cost.events)).filter(|events| !events.is_empty());
-    let remark: Vec<String> = row.chain(events).collect();
+    let row = cost.row.iter().map(|row| format!("most in {}", share_of_row(row, 1)));
+    let events = Some(changes(&cost.events, 1)).filter(|events| !events.is_empty());
+    let price = off.map(|off| tell_price(off, &signed(cost.cost().difference), cost.cost()));
     PathComparison {
         percent: Some(cost.percent),
-        reason: Some(remark.join("; ")).filter(|remark| !remark.is_empty()),
+        reason: join(row.chain(events).chain(price)),
         ..with_numbers(&name, cost.verdict, (Some(cost.base), cost.difference))
     }
+}
+
+/// `price of page table isolation: +8 (+2.80 %)`.
+fn tell_price(of: &str, by: &str, price: SettingPrice) -> String {
+    let part = percent(price.percent);
+    let part = if part.is_empty() { part } else { format!(" ({part})") };
+    format!("price of {of}: {by}{part}")
+}
+
+fn join(remarks: impl Iterator<Item = String>) -> Option<String> {
+    let remarks: Vec<String> = remarks.collect();
+    (!remarks.is_empty()).then(|| remarks.join("; "))
 }
 
 fn with_numbers(

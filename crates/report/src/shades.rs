@@ -16,11 +16,18 @@ const EVENTS: &str = "events";
 pub(crate) const SIGNS: &str =
     "· same; e: as many instructions, other events differ; –: not measured";
 
-/// The class that colours a change of so many percent.
+/// The class that colours a change of so many percent. The sign of the percentage decides between
+/// more and less, since that is what stands in the cell: a new mode may be below the old one.
 pub(crate) fn shade(verdict: Verdict, percent: Option<f64>) -> &'static str {
     let strength =
         percent.map_or(0, |percent| SHADES.iter().filter(|it| percent.abs() >= **it).count());
+    let is_change = !matches!(
+        verdict,
+        Verdict::Same | Verdict::Unsupported | Verdict::Broken | Verdict::EventsDiffer
+    );
     match verdict {
+        _ if is_change && percent.is_some_and(|it| it < 0.0) => LESS[strength],
+        _ if is_change && percent.is_some_and(|it| it > 0.0) => MORE[strength],
         Verdict::Same => "",
         Verdict::Unsupported => "none",
         Verdict::Broken => "broken",
@@ -53,6 +60,11 @@ mod tests {
         let shades = [(Verdict::Lower, -20.0), (Verdict::Higher, 0.5), (Verdict::Higher, 5.0)];
         let classes = shades.map(|(verdict, percent)| shade(verdict, Some(percent)));
         assert_eq!(classes, [legend[0].0, legend[4].0, legend[6].0]);
+        for verdict in [Verdict::ModeAppeared, Verdict::LongerTail, Verdict::ShorterTail] {
+            let of = |percent| shade(verdict, Some(percent));
+            assert_eq!([of(-5.0), of(5.0)], [legend[1].0, legend[6].0], "{verdict}");
+        }
+        assert_eq!(shade(Verdict::LongerTail, Some(0.0)), "up1");
         for (class, _) in legend {
             assert_eq!(COLOURS.matches(&format!("--{class}: ")).count(), 2, "light and dark");
         }

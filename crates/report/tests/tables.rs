@@ -322,7 +322,7 @@ fn what_a_witness_says() {
 
 fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {
     let verdict = if difference == 0 { Verdict::Same } else { Verdict::Higher };
-    SettingCost { verdict, base: 1_000_000, difference, percent, row, events: vec![] }
+    SettingCost { verdict, base: 1_000_000, difference, percent, price: None, row, events: vec![] }
 }
 
 #[test]
@@ -336,6 +336,7 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         base: Some(100),
         difference: 0,
         percent: 0.0,
+        price: None,
         pairs: None,
         events: vec![EventChange { event: "string-bytes".to_owned(), difference: -24 }],
     };
@@ -374,6 +375,41 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     let rows = SettingsRows::of(results).unwrap();
     let formats = Format::of(Content::Rows).map(|format| format.render(rows.judged()));
     insta::assert_snapshot!("settings_in_every_format", formats.collect::<Vec<_>>().join("\n"));
+}
+
+/// Settings that turn something off, of which one stands for all; and one that turns something on.
+#[test]
+fn what_settings_turn_off_is_priced_by_what_the_kernel_costs_with_it() {
+    let of = |costs: [u64; 2]| {
+        let paths = [("a.call", costs[0]), ("a.open", costs[1])];
+        let paths = paths.map(|(name, cost)| in_runs(name, &[&[cost, cost]]));
+        measurement("vmlinuz", "6.1.0", paths.to_vec())
+    };
+    let base = of([415, 4000]);
+    let baseline = Baseline::new(base.clone(), vec![base]);
+    let row = |name: &str, costs, off: Option<&str>| {
+        let row = baseline.row((name.to_owned(), "a source".to_owned()), &of(costs));
+        row.with_price_of(off.map(str::to_owned))
+    };
+    let read = RowShare { name: "read".to_owned(), difference: -50, per_call_difference: Some(-5) };
+    let all = row("boot:mitigations=off", [350, 3900], Some("all mitigations"));
+    let all = all.with_program(cost(-2000, -0.2, Some(read)));
+    let rows = vec![
+        SettingRow { all: true, ..all },
+        row("boot:nopti", [405, 4000], Some("page table isolation")),
+        row("boot:audit=1", [565, 4150], None),
+    ];
+    let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
+    let program = Some(vec!["ls".to_owned()]);
+    let result = SettingsResult { program, ..example::settings(&baseline, set) };
+    let table = settings_tables(std::slice::from_ref(&result), Rows::Folded, PLAIN);
+    insta::assert_snapshot!(table);
+    assert!(!table.contains("-65") && !table.contains("-2,000"), "what costs does not save");
+    let rows = SettingsRows::of(std::slice::from_ref(&result)).unwrap();
+    let text = Format::of(Content::Rows).next().unwrap().render(rows.judged());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("price of all mitigations: +65 (+18.57 %)"), "{text}");
+    assert!(text.contains("price of all mitigations: +2,000 (+0.20 %)"), "{text}");
 }
 
 #[test]

@@ -22,6 +22,8 @@ Examples:
   pathmeter report change.json -o report.html           of documents; nothing is measured
   pathmeter measure host -o today.times.json
   pathmeter report old.times.json today.times.json -o report.html    times of a machine
+  pathmeter history show switch.yield --json -o history.json
+  pathmeter report history.json -o report.html          a line over time, with dates and the step
   pathmeter experiment --json > experiments.json
   pathmeter report experiments.json -o report.html      before and after beside the published
 
@@ -35,11 +37,12 @@ Exit codes:
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// Kernel images, lab[:mechanism=variant,…], results, times of a machine, or documents that
-    /// compare, explain or experiment wrote with --json
+    /// compare, explain, settings, history show or experiment wrote with --json
     ///
     /// Two kernels or results are compared; of three or more the first is what the others are
     /// compared with, until the reader chooses another. Kernels are measured first, unless that is
-    /// cached. A folder of a plan's results stands for all of them, by name.
+    /// cached. A folder of a plan's results stands for all of them, by name; if they are of several
+    /// CPUs, --across is needed.
     #[arg(required = true, value_name = "SUBJECT", value_hint = ValueHint::FilePath)]
     pub(crate) subjects: Vec<PathBuf>,
     /// Write the page to FILE, - for stdout; if that ends in `.svg`, the heat map of two or more

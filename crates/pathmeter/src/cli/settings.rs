@@ -10,12 +10,12 @@ use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::slope::Slope;
 
 const SETTINGS_EXAMPLES: &str = "\
-Each setting of a set is measured alone and compared with the default: what differs, by how much, \
-and in which path most. A file of the user's has the same form as the bundled sets \
-(docs/guide/settings.md).
+Each setting of a set is measured alone and compared with the default: what it costs, and in which \
+path most. A setting that turns something off is shown as the price of that thing. A file of the \
+user's has the same form as the bundled sets (docs/guide/settings.md).
 
 Examples:
-  pathmeter settings bzImage --cpu skylake            each mitigation off alone, and all
+  pathmeter settings bzImage --cpu skylake            the price of each mitigation, and of all
   pathmeter settings linux-image.deb --set hardening --set debug
   pathmeter settings bzImage --set mine.toml --json
   pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
@@ -50,7 +50,7 @@ pub(crate) struct SettingsArgs {
         conflicts_with_all = ["set", "explain", "check", "budget", "format", "write"]
     )]
     pub(crate) slope: Option<Slope>,
-    /// Name the function with the largest part of each setting's largest change, and the causes of
+    /// Name the function with the largest part of each setting's largest price, and the causes of
     /// all its changes; takes longer
     #[arg(long)]
     pub(crate) explain: bool,

@@ -105,11 +105,6 @@ impl Line<'_> {
         }
     }
 
-    /// Shows how many of several are done.
-    pub(crate) fn count(&self, done: usize, of: usize) {
-        self.say(&format!("{done} of {of} done"));
-    }
-
     /// Shows a text of ours about how far it is.
     pub(crate) fn say(&self, text: &str) {
         if self.board.quiet {

@@ -11,7 +11,7 @@ use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
 };
-use pathmeter_report::{MOST_RESULTS, PageSection, report_page};
+use pathmeter_report::{MOST_RESULTS, PageSection, find_steps, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
@@ -81,6 +81,7 @@ fn is_broken(section: &PageSection) -> bool {
             paths.any(|it| it.status == Status::Failed)
         }
         PageSection::Explanation(_)
+        | PageSection::Kept(_)
         | PageSection::Experiment(_)
         | PageSection::TimeComparison { .. }
         | PageSection::Slope(_)
@@ -237,6 +238,7 @@ impl<'a> Report<'a> {
                 Input::Settings(results) => sections
                     .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
                 Input::Slope(slope) => sections.push(PageSection::Slope(slope)),
+                Input::History(history) => sections.push(PageSection::Kept(history)),
                 Input::TimeComparison(comparison) => {
                     let across = Vec::new();
                     sections.push(PageSection::TimeComparison { comparison, across });
@@ -249,23 +251,29 @@ impl<'a> Report<'a> {
         Ok(sections)
     }
 
-    /// In what else than the kernel subjects differ from the first, a line each.
+    /// In what else than the kernel subjects differ from the first, a line for each difference with
+    /// the subjects that have it.
     ///
     /// # Errors
     /// They do, and the user did not admit it.
     fn unlike(&self) -> Result<Vec<String>, Failure> {
         let Some((first, others)) = self.measured.split_first() else { return Ok(Vec::new()) };
-        let mut lines = Vec::new();
+        let mut of: Vec<(String, Vec<&str>)> = Vec::new();
         for other in others {
             let found = differences(&first.result, &other.result);
             if !found.is_empty() && !self.args.across {
                 let [base, new] = [first, other].map(|it| it.result.subject.name.clone());
                 return Err(Failure::Unlike { base, new, differences: found });
             }
-            let name = &other.result.subject.name;
-            lines.extend(found.iter().map(|difference| format!("{name}: {difference}")));
+            let name = other.result.subject.name.as_str();
+            for difference in found.iter().map(ToString::to_string) {
+                match of.iter_mut().find(|(known, _)| *known == difference) {
+                    Some((_, names)) => names.push(name),
+                    None => of.push((difference, vec![name])),
+                }
+            }
         }
-        Ok(lines)
+        Ok(of.iter().map(|(difference, names)| name_subjects(names) + difference).collect())
     }
 
     fn single(&mut self) -> Result<PageSection, Failure> {
@@ -305,14 +313,13 @@ impl<'a> Report<'a> {
 
     fn history(&mut self, across: Vec<String>) -> Result<PageSection, Failure> {
         let windows = self.windows()?;
-        let last = self.measured.len() - 1;
-        let pairs = std::iter::once((0, last)).chain((0..last).map(|base| (base, base + 1)));
+        let results: Vec<Measurement> = self.measured.iter().map(|it| it.result.clone()).collect();
         let (mut explained, mut failures) = (Vec::new(), Vec::new());
-        for pair in pairs {
+        for pair in find_steps(&results) {
             explained.extend(self.explained(pair, &windows, &mut failures)?);
         }
         self.failures.append(&mut failures);
-        let results = std::mem::take(&mut self.measured).into_iter().map(|it| it.result).collect();
+        self.measured.clear();
         Ok(PageSection::History { results, windows, explained, across })
     }
 
@@ -401,6 +408,14 @@ impl<'a> Report<'a> {
         let windows = self.inputs.iter().flat_map(Input::windows);
         let its = windows.filter(|it| it.image_sha256 == result.configuration.image_sha256);
         its.filter(sampled).cloned().collect()
+    }
+}
+
+/// `vmlinuz-6.1: ` or `5 of these results: `.
+fn name_subjects(names: &[&str]) -> String {
+    match names {
+        [one] => format!("{one}: "),
+        several => format!("{} of these results: ", several.len()),
     }
 }
 

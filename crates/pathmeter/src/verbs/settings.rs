@@ -165,15 +165,7 @@ impl Under<'_> {
         let against = self.against()?;
         begin(started.elapsed());
         let entries: Vec<&Entry> = sets.iter().flat_map(Set::in_order).collect();
-        let (line, done) = (self.board.line("settings".to_owned()), AtomicUsize::new(0));
-        let rows = each(&entries, AT_A_TIME, |entry| {
-            let row = self.row(entry, &against);
-            line.count(done.fetch_add(1, Ordering::Relaxed) + 1, entries.len());
-            row
-        });
-        let rows = rows.into_iter().collect::<Result<Vec<_>, _>>()?;
-        drop(line);
-        let mut rows = rows.into_iter();
+        let mut rows = self.rows(&entries, &against)?.into_iter();
         let of_set = |set: Set| {
             let count = set.in_order().count();
             let mut rows: Vec<SettingRow> = rows.by_ref().take(count).collect();
@@ -191,6 +183,19 @@ impl Under<'_> {
             layout: self.layout(&against.paths),
             program: self.program.map(|program| program.packed.command().to_vec()),
         })
+    }
+
+    /// The rows of all entries. A line tells how many are done, and how long the others will take.
+    fn rows(&self, entries: &[&Entry], against: &Against) -> Result<Vec<SettingRow>, Failure> {
+        let (line, done) = (self.board.line("settings".to_owned()), AtomicUsize::new(0));
+        let started = Instant::now();
+        let rows = each(entries, AT_A_TIME, |entry| {
+            let row = self.row(entry, against);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            line.say(&tell_progress(done, entries.len(), started.elapsed()));
+            row
+        });
+        rows.into_iter().collect()
     }
 
     /// By how much the paths that are looked at differ by layout alone.
@@ -214,7 +219,11 @@ impl Under<'_> {
 
     fn row(&self, entry: &Entry, against: &Against) -> Result<SettingRow, Failure> {
         let about = || (entry.condition.to_string(), entry.source.clone());
-        let without = |outcome, reason| Ok(SettingRow::without(about(), outcome, Some(reason)));
+        let turns_off = || entry.turns_off.clone();
+        let without = |outcome, reason| {
+            let row = SettingRow::without(about(), outcome, Some(reason));
+            Ok(row.with_price_of(turns_off()))
+        };
         if let Some(why) = &entry.unseen {
             return without(SettingOutcome::Unseen, why.clone());
         }
@@ -233,7 +242,7 @@ impl Under<'_> {
         let part = against.paths.row(about(), &self.selection.apply(new.clone()));
         let row = row.only(&part, |path| self.selection.holds(path));
         // One that changed none of the paths that are shown may not have been in force.
-        let row = row.with_proofs(new.configuration.proofs.clone());
+        let row = row.with_proofs(new.configuration.proofs.clone()).with_price_of(turns_off());
         let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
         let row = SettingRow { gate, ..row };
         let row = if self.explain { self.explained(&image, row)? } else { row };
@@ -332,13 +341,27 @@ fn told(name: &str) -> String {
 /// What is to come: how many settings, and about how long, if two measurements at once took so
 /// long. Less than a second were results of the cache, and tell nothing.
 fn ahead(settings: usize, took: Duration) -> String {
-    let seconds = took.as_secs() * settings.div_ceil(2) as u64;
-    let time = match seconds {
-        0 => String::new(),
-        1..120 => format!(", about {seconds} seconds"),
-        _ => format!(", about {} minutes", seconds.div_ceil(60)),
-    };
+    let seconds = took.as_secs() * settings.div_ceil(AT_A_TIME) as u64;
+    let time = estimate(seconds).map_or_else(String::new, |time| format!(", {time}"));
     format!("{settings} settings are measured, two at a time{time}")
+}
+
+/// How many settings are done, and about how long the others will take if they take as long as
+/// those did.
+fn tell_progress(done: usize, of: usize, took: Duration) -> String {
+    let seconds = took.as_secs() * of.saturating_sub(done) as u64 / done.max(1) as u64;
+    let time = estimate(seconds).map_or_else(String::new, |time| format!(", {time} more"));
+    format!("{done} of {of} done{time}")
+}
+
+/// `about 40 seconds`, `about 3 minutes`; none for less than a second.
+fn estimate(seconds: u64) -> Option<String> {
+    match seconds {
+        0 => None,
+        1 => Some("about 1 second".to_owned()),
+        2..120 => Some(format!("about {seconds} seconds")),
+        _ => Some(format!("about {} minutes", seconds.div_ceil(60))),
+    }
 }
 
 /// The condition of a parameter without meaning.
@@ -388,5 +411,15 @@ mod tests {
         assert_eq!(told(23, 0), "23 settings are measured, two at a time");
         assert_eq!(told(3, 10), "3 settings are measured, two at a time, about 20 seconds");
         assert_eq!(told(23, 10), "23 settings are measured, two at a time, about 2 minutes");
+    }
+
+    #[test]
+    fn progress_says_how_long_the_others_will_take() {
+        let told = |done, seconds| tell_progress(done, 12, Duration::from_secs(seconds));
+        assert_eq!(told(2, 7), "2 of 12 done, about 35 seconds more");
+        assert_eq!(told(11, 12), "11 of 12 done, about 1 second more");
+        assert_eq!(told(1, 60), "1 of 12 done, about 11 minutes more");
+        assert_eq!(told(12, 42), "12 of 12 done");
+        assert_eq!(told(3, 0), "3 of 12 done", "those were in the cache");
     }
 }

@@ -370,6 +370,62 @@ fn a_folder_of_results_stands_for_all_of_them() {
     assert!(idle.stderr.contains("--cpu would change nothing"), "{}", idle.stderr);
 }
 
+/// A folder `joined` of results of two kernels on two CPUs, by the ids of a plan's cells.
+fn joined() -> Scene {
+    let (scene, plan) = planned(WISHES);
+    std::fs::create_dir(scene.path("joined")).unwrap();
+    let cells = ["6.1", "6.12"].map(|release| ["skylake", "zen2"].map(|cpu| (release, cpu)));
+    for (id, (release, cpu)) in ids(&plan).into_iter().zip(cells.concat()) {
+        let mut result = base();
+        result.subject.name = format!("linux-{release}");
+        result.configuration.release = Some(release.to_owned());
+        result.configuration.cpu = format!("{cpu}: what it can");
+        release.clone_into(&mut result.configuration.image_sha256);
+        scene.write(&format!("joined/{id}.json"), serde_json::to_vec(&result).unwrap());
+    }
+    scene
+}
+
+#[test]
+fn a_folder_of_two_cpus_is_shown_across_them_and_its_columns_name_them() {
+    let scene = joined();
+    let ran = scene.run(&["report", "joined", "-o", "page.html"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("were measured differently") && ran.stderr.contains("--across"));
+    let ran = scene.run(&["report", "joined", "--across", "-o", "page.html"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    let page = scene.read("page.html");
+    for column in ["6.1 skylake", "6.1 zen2", "6.12 skylake", "6.12 zen2"] {
+        assert!(page.contains(&format!("<th scope=\"col\">{column}<wbr></th>")), "{column}");
+    }
+    // What two of them have in common is said once.
+    assert!(page.contains("<li>2 of these results: cpu: "), "{page}");
+    let ran = scene.run(&["report", "joined", "--across", "-o", "heat.svg"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(scene.read("heat.svg").contains(">zen2</text>"));
+}
+
+#[test]
+fn where_one_result_is_taken_a_folder_of_one_stands_for_it_and_another_names_its_results() {
+    let scene = joined();
+    let one = scene.files("joined").into_iter().min().unwrap();
+    for verb in [&["measure"][..], &["compare", "base.json"], &["run"], &["explain", "a.b"]] {
+        let ran = scene.run(&[verb, &["joined"]].concat());
+        assert_eq!(ran.code, Some(2), "{verb:?}: {}", ran.stderr);
+        let told = "joined has 4 results, and one is wanted here";
+        assert!(ran.stderr.contains(told), "{verb:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(&format!("joined/{one} (linux-6.")), "{}", ran.stderr);
+    }
+    std::fs::create_dir(scene.path("single")).unwrap();
+    scene.write(&format!("single/{one}"), scene.read(&format!("joined/{one}")));
+    let [folder, file] = ["single".to_owned(), format!("joined/{one}")].map(|subject| {
+        let ran = scene.run(&["measure", &subject]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran.stdout
+    });
+    assert_eq!(folder, file);
+}
+
 /// Executes git in the scene's tree.
 fn git(scene: &Scene, arguments: &[&str]) -> String {
     let mut git = std::process::Command::new("git");

@@ -174,3 +174,25 @@ fn a_picture_is_of_two_or_more_results_and_nothing_else() {
     refused(&[&relative[..], &["heat.svg"]].concat(), "not one of the subjects");
     refused(&[&relative[..], &["heat.html"]].concat(), "is for a picture");
 }
+
+#[test]
+fn what_a_history_shows_is_a_page_with_dates_unless_it_was_changed() {
+    let scene = Scene::with(&base(), &more_expensive());
+    for (file, date) in [("base.json", "2026-01-31"), ("new.json", "2026-02-28")] {
+        let added = scene.run(&["history", "add", file, "--date", date, "--db", "h.sqlite"]);
+        assert_eq!(added.code, Some(0), "{}", added.stderr);
+    }
+    let show = ["history", "show", "switch.*", "--db", "h.sqlite", "--json"];
+    let shown = scene.run(&[&show[..], &["-o", "history.json"]].concat());
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    let ran = reported(&scene, &["history.json", "--only", "switch.yield"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    let page = scene.read("report.html");
+    let headline = "<h1>switch.yield over 2 results, 2026-01-31 to 2026-02-28.</h1>";
+    assert!(page.contains(headline) && page.contains("largest step: +1.00 % at #2"), "{page}");
+    let mut value: serde_json::Value = serde_json::from_str(&scene.read("history.json")).unwrap();
+    value["paths"][0]["points"].as_array_mut().unwrap().pop();
+    scene.write("history.json", value.to_string());
+    let ran = reported(&scene, &["history.json"]);
+    assert!(ran.code == Some(3) && ran.stderr.contains("has 1 entries for 2 results"), "{ran:?}");
+}

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use pathmeter_model::{Measurement, PathComparison, Threshold, compare};
 
-use super::{Axes, Cell, found};
+use super::{Axes, Cell, Columns, find_before, found};
 use crate::measured_with::machine;
 use crate::number::{grouped, percent, signed, unit_word};
 use crate::shades::{COLOURS, SIGNS, legend};
@@ -15,8 +15,8 @@ use crate::xml::escaped;
 /// Most characters of a path's name, and of a line of a kernel's, that are drawn.
 const LONGEST_PATH: usize = 40;
 const LONGEST_LABEL: usize = 20;
-/// Lines of a kernel's name: parts that end with a dash or a plus sign.
-const MOST_LINES: usize = 3;
+/// Lines of a column's name.
+const MOST_LINES: usize = 4;
 /// Width of a character of the names, in tenths: fonts of one width have 0.6 of their size.
 const CHARACTER: usize = 75;
 const MARGIN: usize = 12;
@@ -45,16 +45,19 @@ rect{fill:var(--box)}.up1{fill:var(--up1)}.up2{fill:var(--up2)}.up3{fill:var(--u
 pub enum HeatBase {
     /// The result at this place, from 0.
     Result(usize),
-    /// The result before it.
+    /// The last result before it that was measured alike, of another kernel.
     Before,
 }
 
 impl HeatBase {
-    /// With which result the one at this place is compared; the base itself with none.
-    fn of(self, place: usize) -> Option<usize> {
+    /// With which result each of these is compared; the base itself with none, and with
+    /// [`Self::Before`] none of the first that were measured so.
+    fn of(self, results: &[Measurement]) -> Vec<Option<usize>> {
         match self {
-            Self::Result(base) => (base != place).then_some(base),
-            Self::Before => place.checked_sub(1),
+            Self::Result(base) => {
+                (0..results.len()).map(|place| (base != place).then_some(base)).collect()
+            }
+            Self::Before => find_before(results),
         }
     }
 }
@@ -81,7 +84,11 @@ pub fn heat_map_svg(results: &[Measurement], base: HeatBase) -> String {
 struct Map<'a> {
     results: &'a [Measurement],
     base: HeatBase,
+    /// By result: the place of the one with which it is compared.
+    bases: Vec<Option<usize>>,
     labels: Vec<String>,
+    /// The kernel, if all are of one.
+    kernel: Option<String>,
     /// The lines of each label.
     lines: Vec<Vec<String>>,
     paths: Vec<&'a str>,
@@ -93,9 +100,10 @@ struct Map<'a> {
 
 impl<'a> Map<'a> {
     fn new(results: &'a [Measurement], base: HeatBase) -> Self {
-        let Axes { labels, paths, .. } = Axes::of(results);
+        let Axes { columns: Columns { labels, kernel }, paths, .. } = Axes::of(results);
+        let bases = base.of(results);
         let with_base = |(place, new): (usize, &Measurement)| {
-            let base = base.of(place).and_then(|base| results.get(base));
+            let base = bases[place].and_then(|base| results.get(base));
             base.map_or_else(Vec::new, |base| compare(base, new, Threshold::default()).paths)
         };
         let compared = results.iter().enumerate().map(with_base).collect();
@@ -105,7 +113,9 @@ impl<'a> Map<'a> {
         Self {
             results,
             base,
+            bases,
             labels,
+            kernel,
             lines,
             compared,
             left: MARGIN + longest.min(LONGEST_PATH) * CHARACTER / 10 + 10,
@@ -143,13 +153,16 @@ impl<'a> Map<'a> {
     }
 
     fn headline(&self) -> String {
+        let what = match &self.kernel {
+            None => "What each kernel costs more or less than".to_owned(),
+            Some(kernel) => format!("What {kernel} costs more or less than"),
+        };
         match self.base {
-            HeatBase::Before => {
-                "What each kernel costs more or less than the one before".to_owned()
-            }
+            HeatBase::Before => format!("{what} the one before"),
             HeatBase::Result(base) => {
                 let base = self.labels.get(base).map_or("the first", String::as_str);
-                format!("What each kernel costs more or less than {base}")
+                let with = if self.kernel.is_some() { "with " } else { "" };
+                format!("{what} {with}{base}")
             }
         }
     }
@@ -192,7 +205,7 @@ impl<'a> Map<'a> {
 
     fn cell(&self, svg: &mut String, path: &str, place: usize, y: usize) {
         let compared = self.compared[place].iter().find(|it| it.path == path);
-        let base = self.base.of(place);
+        let base = self.bases[place];
         let Cell { class, text } = match base {
             None => Cell::of_base(&self.results[place], path),
             Some(_) => Cell::compared(compared),
@@ -275,9 +288,10 @@ fn family(path: &str) -> &str {
     path.split('.').next().unwrap_or(path)
 }
 
-/// A kernel's name in lines; what does not fit is left out.
+/// A column's name in lines: its parts, and a part that ends with a dash or a plus sign; what does
+/// not fit is left out.
 fn in_lines(label: &str) -> Vec<String> {
-    let parts = label.split_inclusive(['-', '+']);
+    let parts = label.split(' ').flat_map(|part| part.split_inclusive(['-', '+']));
     parts.take(MOST_LINES).map(|part| cut(part, LONGEST_LABEL)).collect()
 }
 

@@ -10,7 +10,7 @@ use crate::times::time;
 const PICOSECONDS: f64 = 1000.0;
 
 /// A value of this unit.
-pub(super) fn amount(value: u64, unit: Unit) -> String {
+pub(crate) fn amount(value: u64, unit: Unit) -> String {
     match unit {
         Unit::Ps => time(float(value) / PICOSECONDS),
         _ => grouped(value),

@@ -7,6 +7,8 @@ use pathmeter_model::{History, KeptResult, PathHistory, Point, Status, Unit};
 
 use super::amount::{amount, word};
 use super::{COMMIT_DIGITS, day};
+use crate::largest_step::{find_largest_step, larger_of};
+use crate::number::percent;
 use crate::xml::escaped;
 
 const WIDTH: u64 = 960;
@@ -29,7 +31,8 @@ const CSS: &str = "\
 svg{background:var(--back)}text{font:13px system-ui,sans-serif;fill:var(--dim)}\
 .name{font-weight:600;font-size:15px;fill:var(--ink)}.grid{stroke:var(--grid)}\
 .line{fill:none;stroke:var(--line);stroke-width:2}.band{fill:var(--band)}\
-.dot{fill:var(--line)}.bad{stroke:var(--bad);stroke-width:2;fill:none}";
+.step{fill:var(--grid);opacity:.5}.dot{fill:var(--line)}\
+.bad{stroke:var(--bad);stroke-width:2;fill:none}";
 
 /// A drawing for each path, one below the other.
 pub fn history_svg(history: &History) -> String {
@@ -68,6 +71,7 @@ fn panel(svg: &mut String, history: &History, path: &PathHistory) {
     let axes = Axes::new(path, first.map(|(point, _)| point.unit));
     grid(svg, &axes);
     dates(svg, history, &axes);
+    step(svg, history, path, &axes);
     for run in runs(path) {
         curve(svg, &axes, &run);
     }
@@ -77,6 +81,25 @@ fn panel(svg: &mut String, history: &History, path: &PathHistory) {
         let y = point.value.filter(|_| is_seen).map(|value| axes.y(value));
         mark(svg, (&axes.x(at), y.as_deref()), point, kept);
     }
+}
+
+/// The largest step, as a band behind the line, with its text above.
+fn step(svg: &mut String, history: &History, path: &PathHistory, axes: &Axes) {
+    let of = |run: Vec<(usize, Point)>| {
+        let values = run.iter().filter_map(|(at, point)| Some((*at, point.value?)));
+        find_largest_step(&values.collect::<Vec<_>>())
+    };
+    let Some(step) = larger_of(runs(path).into_iter().filter_map(of)) else { return };
+    let Some(kept) = history.results.get(step.to) else { return };
+    let text = format!("largest step {} at {}", percent(step.share), about(kept));
+    let (left, right, end) = (axes.x(step.from), axes.x(step.to), WIDTH - RIGHT);
+    let _ = writeln!(
+        svg,
+        "<path class=\"step\" d=\"M{left} {TOP}H{right}V{}H{left}Z\"/>\
+         <text x=\"{end}\" y=\"20\" text-anchor=\"end\">{}</text>",
+        PANEL - BOTTOM,
+        escaped(&text)
+    );
 }
 
 fn has_value(point: &Point) -> bool {

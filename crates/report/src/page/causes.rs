@@ -1,19 +1,18 @@
-//! The causes of a comparison on the page, and a picture of all rows: a bar each, by size.
+//! The causes of a comparison on the page, and a picture of the rows that differ most.
 
 use pathmeter_model::{Cause, CauseInRow, CausePart, CodeMove, Comparison, PathComparison};
 use pathmeter_trace::Role;
 
+use super::bars::{Bar, draw_bars};
 use super::data::Data;
 use super::html::Html;
+use super::severity::is_all_own;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use crate::causes::{CauseLine, evidence, function_name, lines, share};
 use crate::number::{grouped, percent, plural, signed};
 
-/// The picture's size, in its own units.
-const WIDTH: usize = 960;
-const HEIGHT: usize = 72;
-/// A change of so many percent has the full height; larger ones are cut there.
-const FULL: f64 = 25.0;
+/// Most bars of the picture.
+const MOST_BARS: usize = 12;
 /// Most functions of a cause that its details have.
 const MOST_PARTS: usize = 25;
 
@@ -70,7 +69,7 @@ fn parts(parts: &[CausePart]) -> Html {
     html.raw("<table class=\"small\"><caption>Functions</caption>");
     html.headings(&["function", "#instructions", "#calls", "#share"]).raw("<tbody>");
     for part in parts.iter().take(MOST_PARTS) {
-        html.raw("<tr><th scope=\"row\">").text(&function_name(part)).raw("</th>");
+        html.raw("<tr><th scope=\"row\">").name(&function_name(part)).raw("</th>");
         html.figure(&signed(part.difference)).figure(&grouped(part.calls));
         html.figure(&share(part.share)).raw("</tr>");
     }
@@ -86,7 +85,7 @@ fn rows(cause: &Cause) -> Html {
     html.raw("<table class=\"small\"><caption>Rows</caption>");
     html.headings(&["row", "#instructions", "other events"]).raw("<tbody>");
     for row in &cause.rows {
-        html.raw("<tr><th scope=\"row\">").text(&row.path).raw("</th>");
+        html.raw("<tr><th scope=\"row\">").name(&row.path).raw("</th>");
         html.figure(&signed(row.difference)).cell(&events_of_row(row)).raw("</tr>");
     }
     html.raw("</tbody></table>");
@@ -123,51 +122,46 @@ fn list(moves: &[CodeMove]) -> Html {
     html
 }
 
-/// A bar for each row that differs, from the largest decrease to the largest increase; the median
-/// of all rows that were compared is marked.
+/// A bar for each of the rows that differ most, from the largest increase to the largest decrease.
+/// Of a program, work that is not its own is left out: its changes are no findings about it.
 pub(super) fn picture(comparison: &Comparison) -> Html {
-    let mut html = Html::default();
+    let own = comparison.paths.iter().filter(|it| it.is_own_work() || is_all_own(it));
     let mut rows: Vec<(&PathComparison, f64)> =
-        comparison.paths.iter().filter_map(|path| Some((path, path.percent?))).collect();
-    rows.sort_by(|one, other| one.1.total_cmp(&other.1));
-    if rows.iter().all(|(_, percent)| *percent == 0.0) {
-        return html;
-    }
-    let step = WIDTH / rows.len().max(1);
-    html.raw("<figure class=\"bars\"><svg role=\"img\" viewBox=\"0 0 ").number(WIDTH as u64);
-    html.raw(" ").number(HEIGHT as u64).raw("\" aria-label=\"change of each row\">");
-    for (place, (path, change)) in rows.iter().enumerate() {
-        html.add(&bar(place * step, step, path, *change));
-    }
-    let middle = rows.len() / 2;
-    html.raw("<line class=\"median\" x1=\"").number((middle * step + step / 2) as u64);
-    html.raw("\" x2=\"").number((middle * step + step / 2) as u64);
-    html.raw("\" y1=\"0\" y2=\"").number(HEIGHT as u64).raw("\"/></svg><figcaption>");
-    html.text(&format!(
-        "{} rows by their change; dashed: the median, {}; full height: 25 % or more",
-        rows.len(),
-        Some(percent(rows[middle].1)).filter(|it| !it.is_empty()).unwrap_or("0 %".to_owned())
-    ));
-    html.raw("</figcaption></figure>");
-    html
+        own.filter_map(|path| Some((path, path.percent?))).collect();
+    rows.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
+    let (shown, others) = rows.split_at(rows.len().min(MOST_BARS));
+    let mut all: Vec<Bar> = shown.iter().filter(|row| row.1 != 0.0).map(bar).collect();
+    all.sort_by(|one, other| other.share.total_cmp(&one.share));
+    draw_bars(&all, &caption(all.len(), &rows, others))
 }
 
-/// A bar up for more, down for less.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "at most half the picture's height, and not negative"
-)]
-fn bar(left: usize, step: usize, path: &PathComparison, change: f64) -> Html {
-    let half = HEIGHT / 2;
-    let size = ((change.abs() / FULL).min(1.0) * half as f64).ceil() as usize;
-    let top = if change > 0.0 { half - size } else { half };
-    let mut html = Html::default();
-    html.raw("<rect class=\"").raw(if change > 0.0 { "higher" } else { "lower" });
-    html.raw("\" x=\"").number(left as u64).raw("\" y=\"").number(top as u64);
-    html.raw("\" width=\"").number(step.saturating_sub(2).max(1) as u64);
-    html.raw("\" height=\"").number(size as u64).raw("\"><title>");
-    html.text(&format!("{} {}", path.path, percent(change))).raw("</title></rect>");
-    html
+fn bar((path, share): &(&PathComparison, f64)) -> Bar {
+    let difference = path.difference.filter(|difference| *difference != 0);
+    let by = difference.map_or_else(String::new, |it| format!(" ({})", signed(it)));
+    let text = format!("{}{by}", percent(*share));
+    Bar { name: path.path.clone(), share: *share, mark: None, text }
+}
+
+/// How many rows have a bar, between which limits the others differ, and the median of all.
+fn caption(
+    bars: usize,
+    rows: &[(&PathComparison, f64)],
+    others: &[(&PathComparison, f64)],
+) -> String {
+    let shown = |share: f64| if share == 0.0 { "0 %".to_owned() } else { percent(share) };
+    let mut shares: Vec<f64> = rows.iter().map(|row| row.1).collect();
+    shares.sort_by(f64::total_cmp);
+    let median = shares.get(shares.len() / 2).copied().unwrap_or(0.0);
+    let less = others.first().filter(|row| row.1 != 0.0);
+    let less = less.map_or_else(String::new, |row| {
+        format!(
+            "; the others differ by no more than {}",
+            percent(row.1.abs()).trim_start_matches('+')
+        )
+    });
+    format!(
+        "Largest changes in percent, {bars} of {}{less}; the median of all is {}.",
+        plural(rows.len(), "row"),
+        shown(median)
+    )
 }

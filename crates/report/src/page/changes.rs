@@ -89,19 +89,23 @@ pub(super) fn measured(lines: Vec<String>) -> Html {
     html
 }
 
-/// What results were measured with: once if all are alike.
+/// What results were measured with: each way once, with the names of those that it is of if there
+/// are several ways.
 pub(super) fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>) -> Html {
-    let lines = results.into_iter().map(|result| {
+    let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
+    for result in results {
         let with = measured_with(&result.configuration.measured_with());
-        (with, result.subject.name.as_str())
-    });
-    let lines: Vec<(String, &str)> = lines.collect();
-    let alike = lines.iter().all(|(with, _)| *with == lines[0].0);
-    let text = |(with, name): &(String, &str)| {
-        if alike { with.clone() } else { format!("{with} ({name})") }
+        let name = result.subject.name.as_str();
+        match ways.iter_mut().find(|(way, _)| *way == with) {
+            Some((_, names)) => names.push(name),
+            None => ways.push((with, vec![name])),
+        }
+    }
+    let is_one = ways.len() == 1;
+    let text = |(with, names): &(String, Vec<&str>)| {
+        if is_one { with.clone() } else { format!("{with} ({})", names.join(", ")) }
     };
-    let shown = if alike { 1 } else { lines.len() };
-    measured(lines.iter().take(shown).map(text).collect())
+    measured(ways.iter().map(text).collect())
 }
 
 /// In what else the two were measured differently.
@@ -228,7 +232,7 @@ fn functions_table(functions: &[FunctionChange]) -> Html {
     html.raw("run of each side</caption>");
     html.headings(&["function", "#base", "#new", "#difference", "#calls"]).raw("<tbody>");
     for one in functions.iter().take(MOST_FUNCTIONS) {
-        html.raw("<tr><th scope=\"row\">").text(&one.function).raw("</th>");
+        html.raw("<tr><th scope=\"row\">").name(&one.function).raw("</th>");
         html.figure(&grouped(one.base)).figure(&grouped(one.new)).figure(&signed(one.difference));
         html.figure(&match (one.base_calls, one.new_calls) {
             (base, new) if base == new => grouped(base),

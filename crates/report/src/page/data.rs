@@ -32,6 +32,8 @@ pub(super) struct Data {
 #[derive(Debug, Serialize)]
 pub(super) struct History {
     pub(super) kernels: Vec<String>,
+    /// By kernel: the place of the last one before it that was measured alike, or its own.
+    pub(super) before: Vec<usize>,
     pub(super) paths: Vec<String>,
     /// By path, then by kernel: the most frequent value.
     pub(super) values: Vec<Vec<Option<u64>>>,

@@ -9,19 +9,18 @@ use pathmeter_model::{Comparison, Measurement, PathComparison, Threshold, Unit, 
 use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 
 use super::changes::{lead, of_results, warning};
+use super::chart::{Chart, Place, draw_chart};
 use super::data::{Data, History, Pair};
 use super::headline::step;
 use super::html::Html;
 use super::sheet::{beside, other_unit};
 use crate::causes::{counts, origin, sentence};
-use crate::heat::{Axes, Cell, found};
-use crate::number::{grouped, percent, unit_word};
+use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
+use crate::number::{grouped, unit_word};
 use crate::shades::{SIGNS, legend};
 
-/// Size of a line's picture, in its own units.
-const WIDTH: f64 = 240.0;
-const HEIGHT: f64 = 56.0;
-const MARGIN: f64 = 6.0;
+/// Most series that the headline names.
+const MOST_SERIES: usize = 2;
 
 /// Results in the order of the page, with what was recorded of each.
 pub(super) struct Given<'a> {
@@ -36,6 +35,10 @@ pub(super) struct Given<'a> {
 pub(super) struct Compared<'a> {
     given: Given<'a>,
     labels: Vec<String>,
+    /// The kernel, if all are of one.
+    kernel: Option<String>,
+    /// For each result the last one before it that was measured alike.
+    before: Vec<Option<usize>>,
     paths: Vec<&'a str>,
     /// Those that no kernel has numbers of.
     left_out: Vec<&'a str>,
@@ -55,50 +58,77 @@ impl<'a> Compared<'a> {
         for (base, new, comparison) in given.explained {
             pairs[*base][*new] = comparison.clone();
         }
-        let Axes { labels, paths, left_out } = Axes::of(results);
-        Self { given, labels, paths, left_out, pairs }
+        let Axes { columns: Columns { labels, kernel }, paths, left_out } = Axes::of(results);
+        let before = find_before(results);
+        Self { given, labels, kernel, before, paths, left_out, pairs }
     }
 
     fn pair(&self, base: usize, new: usize, path: &str) -> Option<&PathComparison> {
         self.pairs[base][new].paths.iter().find(|compared| compared.path == path)
     }
 
-    /// How the last kernel differs from the first.
+    /// How the last kernel of each series differs from its first; of the first series if there are
+    /// many. If no kernel was measured as another was, how the last result differs from the first.
     pub(super) fn headline(&self) -> String {
-        let last = self.labels.len() - 1;
-        let counts = counts(&self.pairs[0][last].summary);
-        format!("{} → {}: {counts}", self.labels[0], self.labels[last])
+        let ends = self.ends();
+        let texts = ends.iter().take(MOST_SERIES).map(|(first, last)| {
+            let counts = counts(&self.pairs[*first][*last].summary);
+            format!("{} → {}: {counts}", self.labels[*first], self.labels[*last])
+        });
+        let of = self.kernel.iter().map(|kernel| format!("{kernel}, "));
+        let more = ends.len().saturating_sub(MOST_SERIES);
+        let more = (more > 0).then(|| format!("{more} more below."));
+        of.collect::<String>() + &texts.chain(more).collect::<Vec<_>>().join(" ")
     }
 
-    /// The causes of that; if they are not known, the largest step between neighbours.
+    /// The first and the last result of each series of several; of all results without any.
+    fn ends(&self) -> Vec<(usize, usize)> {
+        let series = find_series(self.given.results).into_iter().filter(|its| its.len() > 1);
+        let ends: Vec<(usize, usize)> =
+            series.filter_map(|its| Some((*its.first()?, *its.last()?))).collect();
+        if ends.is_empty() { vec![(0, self.labels.len() - 1)] } else { ends }
+    }
+
+    /// The causes of that; if they are not known, the largest step from kernel to kernel.
     fn lead(&self) -> Option<String> {
-        origin(&self.pairs[0][self.labels.len() - 1]).or_else(|| {
-            let (new, path) = self.largest_step()?;
-            let text = step(path, self.explained(new - 1, new, &path.path).as_ref());
-            let [from, to] = [&self.labels[new - 1], &self.labels[new]];
+        let (first, last) = *self.ends().first()?;
+        origin(&self.pairs[first][last]).or_else(|| {
+            let (base, new, path) = self.largest_step()?;
+            let text = step(path, self.explained(base, new, &path.path).as_ref());
+            let [from, to] = [&self.labels[base], &self.labels[new]];
             Some(format!("Largest step, {from} → {to}: {text}."))
         })
     }
 
-    /// What each kernel comes to against the one before.
+    /// Each result with the one before it that was measured alike.
+    fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.before.iter().enumerate().filter_map(|(new, base)| Some(((*base)?, new)))
+    }
+
+    /// What each kernel comes to against the one before; nothing if none was measured so.
     fn steps(&self) -> Html {
         let mut html = Html::default();
+        if self.neighbours().next().is_none() {
+            return html;
+        }
         html.raw("<h3>Each step</h3><dl class=\"steps\">");
-        for new in 1..self.labels.len() {
-            html.raw("<dt>").text(&self.labels[new - 1]).raw(" → ").text(&self.labels[new]);
-            html.raw("</dt><dd>").text(&sentence(&self.pairs[new - 1][new])).raw("</dd>");
+        for (base, new) in self.neighbours() {
+            html.raw("<dt>").name(&self.labels[base]).raw(" → ").name(&self.labels[new]);
+            html.raw("</dt><dd>").name(&sentence(&self.pairs[base][new])).raw("</dd>");
         }
         html.raw("</dl>");
         html
     }
 
-    /// The kernel, and its path, that costs most more than the one before, in percent.
-    fn largest_step(&self) -> Option<(usize, &PathComparison)> {
-        let steps = (1..self.labels.len())
-            .flat_map(|new| self.pairs[new - 1][new].paths.iter().map(move |path| (new, path)));
-        let higher = steps.filter(|(_, path)| path.verdict == Verdict::Higher);
+    /// Two neighbours, and the path that costs most more in the second, in percent.
+    fn largest_step(&self) -> Option<(usize, usize, &PathComparison)> {
+        let of = |(base, new): (usize, usize)| {
+            self.pairs[base][new].paths.iter().map(move |path| (base, new, path))
+        };
+        let higher =
+            self.neighbours().flat_map(of).filter(|(.., path)| path.verdict == Verdict::Higher);
         let part = |path: &PathComparison| path.percent.unwrap_or_default();
-        higher.max_by(|(_, one), (_, other)| part(one).total_cmp(&part(other)))
+        higher.max_by(|(.., one), (.., other)| part(one).total_cmp(&part(other)))
     }
 
     fn window(&self, kernel: usize, path: &str) -> Option<&SubjectWindow> {
@@ -143,7 +173,7 @@ impl<'a> Compared<'a> {
             html.raw("<option value=\"").number(number as u64).raw("\">").text(label);
             html.raw("</option>");
         }
-        html.raw("<option value=\"before\">each to the one before</option></select></label> ");
+        html.raw("<option value=\"before\">each to the kernel before</option></select></label> ");
         html.raw("<label>Filter <input type=\"search\" placeholder=\"path\"></label> ");
         html.raw("<output aria-live=\"polite\"></output></p>");
         html
@@ -161,8 +191,8 @@ impl<'a> Compared<'a> {
         html.raw("<th scope=\"col\">path</th>");
         for label in &self.labels {
             html.raw("<th scope=\"col\">");
-            for part in label.split_inclusive(['-', '+']) {
-                html.text(part).raw("<wbr>");
+            for part in label.split_inclusive('+') {
+                html.name(part).raw("<wbr>");
             }
             html.raw("</th>");
         }
@@ -170,7 +200,7 @@ impl<'a> Compared<'a> {
         for path in &self.paths {
             let anchor = data.anchor(path);
             let unit = units(self.given.results, path).first().copied().and_then(other_unit);
-            html.raw("<tr id=\"").text(&anchor).raw("\"><th scope=\"row\">").text(path);
+            html.raw("<tr id=\"").text(&anchor).raw("\"><th scope=\"row\">").name(path);
             html.add(&beside(unit, &anchor)).raw("</th>");
             for kernel in 0..self.labels.len() {
                 self.cell(&mut html, kernel, path);
@@ -207,11 +237,21 @@ impl<'a> Compared<'a> {
                     1 => (*path).to_owned(),
                     _ => format!("{path}, {}", unit_word(*unit)),
                 };
-                html.add(&line(&name, &self.labels, &values));
+                html.add(&self.line(&name, &values));
             }
         }
         html.raw("</div>");
         html
+    }
+
+    /// The values of a path over the kernels: a line for each series.
+    fn line(&self, name: &str, values: &[Option<u64>]) -> Html {
+        let point = |at: usize| Some(Place { at, value: values[at]?, about: &self.labels[at] });
+        let series = find_series(self.given.results);
+        let lines: Vec<Vec<Place<'_>>> =
+            series.iter().map(|its| its.iter().filter_map(|at| point(*at)).collect()).collect();
+        let ends = [self.labels.first(), self.labels.last()].map(|it| it.map_or("", |it| it));
+        draw_chart(&Chart { name, lines: &lines, places: values.len(), ends, amount: &grouped })
     }
 
     fn history(&self, data: &mut Data) -> History {
@@ -235,7 +275,10 @@ impl<'a> Compared<'a> {
         let pairs = all.clone().map(|base| all.clone().map(|new| pair(base, new)).collect());
         let pairs = pairs.collect();
         let paths = self.paths.iter().map(|path| (*path).to_owned()).collect();
-        History { kernels: self.labels.clone(), paths, values, events, functions, pairs }
+        let own = |(at, before): (usize, &Option<usize>)| before.unwrap_or(at);
+        let before = self.before.iter().enumerate().map(own).collect();
+        let kernels = self.labels.clone();
+        History { kernels, before, paths, values, events, functions, pairs }
     }
 
     fn letters(&self, base: usize, new: usize, data: &mut Data) -> Pair {
@@ -315,70 +358,4 @@ fn functions_of(window: &SubjectWindow, data: &mut Data) -> Vec<u64> {
     }
     let some = own.into_iter().filter(|(_, instructions)| *instructions > 0);
     some.flat_map(|(name, instructions)| [name as u64, instructions]).collect()
-}
-
-/// A path's values over the kernels.
-fn line(path: &str, labels: &[String], values: &[Option<u64>]) -> Html {
-    let mut html = Html::default();
-    let known = values.iter().flatten();
-    let (Some(least), Some(most)) = (known.clone().min(), known.clone().max()) else { return html };
-    html.raw("<figure class=\"line\"><figcaption><b>").text(path).raw("</b> <span>");
-    html.text(&range(values)).raw("</span></figcaption><svg viewBox=\"0 0 240 56\" role=\"img\" ");
-    html.raw("aria-label=\"").text(path).raw("\">");
-    let span = most.saturating_sub(*least).max(1);
-    let x = |kernel: usize| {
-        let steps = small(labels.len().saturating_sub(1).max(1) as u64);
-        MARGIN + small(kernel as u64) * (WIDTH - 2.0 * MARGIN) / steps
-    };
-    let height = HEIGHT - 2.0 * MARGIN;
-    let y = |value: u64| {
-        if most == least {
-            HEIGHT / 2.0
-        } else {
-            HEIGHT - MARGIN - small(value - least) / small(span) * height
-        }
-    };
-    let points = values.iter().enumerate().filter_map(|(at, value)| Some((at, (*value)?)));
-    html.raw("<polyline points=\"");
-    for (kernel, value) in points.clone() {
-        html.text(&format!("{:.1},{:.1} ", x(kernel), y(value)));
-    }
-    html.raw("\"/>");
-    for (kernel, value) in points {
-        html.raw("<circle r=\"3\" cx=\"").text(&format!("{:.1}", x(kernel))).raw("\" cy=\"");
-        html.text(&format!("{:.1}", y(value))).raw("\"><title>").text(&labels[kernel]);
-        html.raw(": ").text(&grouped(value)).raw("</title></circle>");
-    }
-    html.raw("</svg></figure>");
-    html
-}
-
-/// `3,210 → 3,400 (+5.92 %)`, first to last.
-fn range(values: &[Option<u64>]) -> String {
-    let mut known = values.iter().flatten();
-    let (Some(first), last) = (known.next(), known.next_back()) else { return String::new() };
-    let last = last.unwrap_or(first);
-    let part = 100.0 * (small(*last) - small(*first)) / small((*first).max(1));
-    match percent(part) {
-        none if none.is_empty() => grouped(*first),
-        part => format!("{} → {} ({part})", grouped(*first), grouped(*last)),
-    }
-}
-
-/// For pictures and percentages: exact below 2^53.
-#[allow(clippy::cast_precision_loss, reason = "a picture has fewer points than that")]
-fn small(number: u64) -> f64 {
-    number as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_is_that_of_the_known_values() {
-        assert_eq!(range(&[None, Some(100), Some(7), Some(150)]), "100 → 150 (+50.00 %)");
-        assert_eq!(range(&[Some(100), None]), "100");
-        assert_eq!(range(&[None]), "");
-    }
 }

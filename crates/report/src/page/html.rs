@@ -24,6 +24,22 @@ impl Html {
         self
     }
 
+    /// A name, or text with names, between tags: a line may end after a dot too, and not within the
+    /// words on its sides. Browsers themselves end lines at spaces and after hyphens.
+    pub(super) fn name(&mut self, text: &str) -> &mut Self {
+        let mut rest = text;
+        while let Some(dot) = rest.find('.') {
+            let (before, after) = (&rest[..dot], &rest[dot + 1..]);
+            self.text(before).raw(".");
+            // Not in a number, nor before a file's ending that stands by itself.
+            if before.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphabetic) {
+                self.raw("<wbr>");
+            }
+            rest = after;
+        }
+        self.text(rest)
+    }
+
     /// A whole number without grouping, for attributes.
     pub(super) fn number(&mut self, number: impl Into<i128>) -> &mut Self {
         self.0.push_str(&number.into().to_string());
@@ -80,7 +96,7 @@ impl Html {
 
     /// A cell with text.
     pub(super) fn cell(&mut self, text: &str) -> &mut Self {
-        self.raw("<td>").text(text).raw("</td>")
+        self.raw("<td>").name(text).raw("</td>")
     }
 
     /// All of it.
@@ -104,6 +120,18 @@ mod tests {
         html.raw("<b title=\"").text("\"'><script>&\u{1b}[0m").raw("\">");
         let expected = "<b title=\"&quot;&#39;&gt;&lt;script&gt;&amp;\\u{1b}[0m\">";
         assert_eq!(html.as_str(), expected);
+    }
+
+    #[test]
+    fn a_line_may_end_after_the_dots_of_a_name() {
+        let name = |text| {
+            let mut html = Html::default();
+            html.name(text);
+            html.into_string()
+        };
+        assert_eq!(name("file.open-close"), "file.<wbr>open-close");
+        assert_eq!(name("a.b.c, <d>. E +1.5 %"), "a.<wbr>b.<wbr>c, &lt;d&gt;. E +1.5 %");
+        assert_eq!(name(".config and end."), ".config and end.");
     }
 
     #[test]

@@ -227,7 +227,7 @@ document.addEventListener("DOMContentLoaded", () => {
 		const rows = all(".heat tbody tr", box);
 		const cells = rows.map((row) => all("button", row));
 		const base = (kernel) =>
-			select.value === "before" ? Math.max(kernel - 1, 0) : Number(select.value);
+			select.value === "before" ? history.before[kernel] : Number(select.value);
 
 		// Verdict letter and numbers of a path in two kernels.
 		const numbers = new Map();

@@ -5,80 +5,90 @@ use pathmeter_model::{
     PathSum, SettingChange, SettingOutcome, SettingRow, SettingsResult, SettingsSet,
 };
 
+use super::bars::{Bar, draw_bars};
 use super::changes::lead;
 use super::data::Data;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use super::window::direction;
-use crate::number::{grouped, percent, plural, signed};
-use crate::settings::{FOLDED, by_how_much, changes, events, function, named, share_of_row, told};
+use crate::number::{grouped, percent, signed};
+use crate::settings::{
+    FOLDED, by_how_much, changes, events, function, named, of_median, setting_beside, share_of_row,
+    split_sides, told,
+};
 use crate::shades::shade;
 
-const HEADINGS: [Heading; 9] = [
-    ("setting", "text"),
+const HEADINGS: [Heading; 11] = [
+    ("price of", "text"),
+    ("found with", "text"),
     ("paths", "number"),
-    ("largest change in", "text"),
-    ("difference", "number"),
+    ("most in", "text"),
+    ("price", "number"),
     ("percent", "number"),
+    ("median", "number"),
     ("function", "text"),
     ("events", "text"),
     ("program", "number"),
     ("set", "text"),
 ];
 
-/// `9 of 15 settings change what 6.1.0 executes on skylake: boot:nopti most, getcpu.syscall -8
-/// instructions (-2.80 %)`.
-pub(super) fn headline(result: &SettingsResult) -> String {
-    let rows = || result.sets.iter().flat_map(|set| &set.rows);
-    let name = result.base.release.as_ref().unwrap_or(&result.base.name);
-    let changed = || rows().filter(|row| row.outcome == SettingOutcome::Changed);
-    let of = format!("{} of {}", changed().count(), plural(rows().count(), "setting"));
-    let largest = changed().filter_map(|row| Some((row, row.changed.first()?)));
-    let largest =
-        largest.max_by(|(_, one), (_, other)| one.percent.abs().total_cmp(&other.percent.abs()));
-    let most = largest.map_or_else(String::new, |(row, change)| {
-        let share = percent(change.percent);
-        let share = if share.is_empty() { share } else { format!(" instructions ({share})") };
-        format!(": {} most, {} {}{share}", row.setting, change.path, by_how_much(change))
-    });
-    format!("{of} change what {name} executes on {}{most}.", cpu(result))
-}
-
-/// The profile's name, or QEMU's text.
-fn cpu(result: &SettingsResult) -> &str {
-    let cpu = result.configuration.cpu.as_str();
-    cpu.split_once(": ").map_or(cpu, |(profile, _)| profile)
-}
-
 /// The section's body.
 pub(super) fn section(result: &SettingsResult, data: &mut Data) -> Html {
     let mut html = Html::default();
-    html.raw("<p class=\"note\">Each setting is measured alone, against the default.</p>");
+    html.raw("<p class=\"note\">Each setting is measured alone, against the kernel as it is. ");
+    html.raw("Where it turns something off, that is priced: the kernel as it is less the kernel ");
+    html.raw("under the setting, in percent of the latter.</p>").add(&picture(result));
     let of_set = |set: &'_ SettingsSet| -> Vec<Row> {
         let changed = set.rows.iter().filter(|row| row.outcome == SettingOutcome::Changed);
         changed.map(|row| row_of(&set.name, row)).collect()
     };
     let rows = result.sets.iter().flat_map(of_set).collect();
-    let caption = "Settings that change something";
+    let caption = "What settings cost, or what they turn off";
     let sheet = Sheet { caption, sorts: true, headings: HEADINGS.to_vec(), rows };
     html.add(&sheet.html(data));
     for set in &result.sets {
-        html.add(&without_numbers(&set.rows)).add(&sums(&set.sums));
+        let sign = set.rows.iter().find(|row| row.all).map_or(1, SettingRow::sign);
+        html.add(&without_numbers(&set.rows)).add(&sums(&set.sums, sign));
     }
     html
+}
+
+/// A bar for each price, the largest of its paths, with the median of all paths as its mark.
+fn picture(result: &SettingsResult) -> Html {
+    let rows = result.sets.iter().flat_map(|set| &set.rows);
+    let bar = |row: &SettingRow| {
+        let largest = row.changed.first()?;
+        let share = largest.cost().percent;
+        let part = percent(share);
+        let by = by_how_much(largest);
+        let by = if part.is_empty() { by } else { format!("{by} ({part})") };
+        let median = row.median_cost().map(|it| format!(", median {}", of_median(it)));
+        let text = format!("{by} on {}{}", largest.path, median.unwrap_or_default());
+        Some(Bar { name: row.name_priced().to_owned(), share, mark: row.median_cost(), text })
+    };
+    let mut all: Vec<Bar> = rows.filter_map(bar).collect();
+    // Without instructions there is nothing to draw.
+    all.retain(|bar| bar.share != 0.0);
+    all.sort_by(|one, other| other.share.total_cmp(&one.share));
+    draw_bars(
+        &all,
+        "The largest price of each in percent of a path without it; the line across a bar \
+                is the median of all paths.",
+    )
 }
 
 /// A setting's row, and below it what opens.
 fn row_of(set: &str, row: &SettingRow) -> Row {
     let largest = row.changed.first();
-    let difference = largest.map_or(0, |change| change.difference);
+    let difference = largest.map_or(0, |change| change.cost().difference);
     let program = row.program.as_ref();
     Row {
-        name: row.setting.clone(),
+        name: row.name_priced().to_owned(),
         anchor: row.setting.clone(),
         unit: None,
         verdict: "",
         cells: vec![
+            Cell::text("", setting_beside(row)),
             Cell::number(
                 "",
                 &row.changed.len(),
@@ -90,10 +100,14 @@ fn row_of(set: &str, row: &SettingRow) -> Row {
                 &difference,
                 largest.map(by_how_much).unwrap_or_default(),
             ),
-            share(largest.map(|change| (shaded(change), change.percent))),
+            share(largest.map(|change| (shaded(change), change.cost().percent))),
+            median(row.median_cost()),
             Cell::text("where", function(row)),
             Cell::list("events", events(row)),
-            share(program.map(|cost| (shade(cost.verdict, Some(cost.percent)), cost.percent))),
+            share(program.map(|cost| {
+                let part = cost.cost().percent;
+                (shade(cost.verdict, Some(part)), part)
+            })),
             Cell::text("", set),
         ],
         details: Some(details(row)),
@@ -106,36 +120,39 @@ fn share(shaded: Option<(&'static str, f64)>) -> Cell {
     Cell::number(&format!("shade {colour}"), &part, percent(part))
 }
 
+fn median(median: Option<f64>) -> Cell {
+    Cell::number("", &median.unwrap_or(0.0), median.map_or_else(String::new, of_median))
+}
+
 fn shaded(change: &SettingChange) -> &'static str {
-    shade(change.verdict, Some(change.percent))
+    shade(change.verdict, Some(change.cost().percent))
 }
 
 /// What opens: every path that the setting changes, what it does to the program, its source.
 fn details(row: &SettingRow) -> Html {
     let mut html = lead(told(row));
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Paths that change</caption>");
-    let headings = ["path", "#difference", "#percent", "#default", "#with it", "other events"];
+    let headings =
+        ["path", "#price", "#percent", "#as it is", "#under the setting", "other events"];
     html.headings(&headings).raw("<tbody>");
     for change in &row.changed {
         let new = change.base.map(|base| base.saturating_add_signed(change.difference));
         let value = |value: Option<u64>| value.map_or_else(String::new, grouped);
-        let others: Vec<String> = change
-            .events
-            .iter()
-            .map(|event| format!("{} {}", event.event, signed(event.difference)))
-            .collect();
-        html.raw("<tr><th scope=\"row\">").text(&change.path).raw("</th>");
-        html.figure(&signed(change.difference)).figure(&percent(change.percent));
+        html.raw("<tr><th scope=\"row\">").name(&change.path).raw("</th>");
+        html.figure(&signed(change.cost().difference)).figure(&percent(change.cost().percent));
         html.figure(&value(change.base)).figure(&value(new));
-        html.cell(&others.join(", ")).raw("</tr>");
+        html.cell(&changes(&change.events, row.sign())).raw("</tr>");
     }
     html.raw("</tbody></table></div>");
     if let Some(cost) = &row.program {
-        html.raw("<p><b>Program:</b> ").text(&signed(cost.difference)).raw(" instructions of ");
-        html.text(&grouped(cost.base)).raw(", most in ");
-        html.text(&cost.row.as_ref().map_or_else(|| "no single row".to_owned(), share_of_row));
+        let most = |share| share_of_row(share, row.sign());
+        let [without, with] = split_sides(row, cost);
+        html.raw("<p><b>Program:</b> ").text(&signed(cost.cost().difference));
+        html.raw(" instructions, ").text(&grouped(without)).raw(" → ").text(&grouped(with));
+        html.raw(", most in ");
+        html.text(&cost.row.as_ref().map_or_else(|| "no single row".to_owned(), most));
         if !cost.events.is_empty() {
-            html.raw("; events: ").text(&changes(&cost.events));
+            html.raw("; events: ").text(&changes(&cost.events, row.sign()));
         }
         html.raw("</p>");
     }
@@ -158,8 +175,8 @@ fn without_numbers(rows: &[SettingRow]) -> Html {
     html
 }
 
-/// The parts of a set against the setting that stands for all.
-fn sums(sums: &[PathSum]) -> Html {
+/// The parts of a set against the setting that stands for all, with the differences times `sign`.
+fn sums(sums: &[PathSum], sign: i64) -> Html {
     let mut html = Html::default();
     if sums.is_empty() {
         return html;
@@ -168,8 +185,10 @@ fn sums(sums: &[PathSum]) -> Html {
     html.raw("<div class=\"scroll\"><table class=\"small\">");
     html.headings(&["path", "#parts", "#all at once", "#left over"]).raw("<tbody>");
     for sum in sums {
-        html.raw("<tr><th scope=\"row\">").text(&sum.path).raw("</th>");
-        html.figure(&signed(sum.parts)).figure(&signed(sum.all)).figure(&signed(sum.left_over));
+        html.raw("<tr><th scope=\"row\">").name(&sum.path).raw("</th>");
+        for difference in [sum.parts, sum.all, sum.left_over] {
+            html.figure(&signed(difference.saturating_mul(sign)));
+        }
         html.raw("</tr>");
     }
     html.raw("</tbody></table></div></details>");

@@ -2,17 +2,22 @@
 
 use std::cmp::Reverse;
 
-use pathmeter_model::{PathComparison, Verdict};
+use pathmeter_model::{PathComparison, RowKind, Verdict};
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
-/// Work of a program that is not its own comes last.
+/// Of a program, its own work together comes first, and work that is not its own last.
 pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
     let mut sorted: Vec<&PathComparison> = paths.iter().collect();
     sorted.sort_by_key(|path| {
         let worst = (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)));
-        (!path.is_own_work(), worst)
+        (!is_all_own(path), !path.is_own_work(), worst)
     });
     sorted
+}
+
+/// Whether it is all own work of a program together.
+pub(super) fn is_all_own(path: &PathComparison) -> bool {
+    path.work.as_ref().is_some_and(|work| work.kind == RowKind::OwnWork)
 }
 
 /// The place of a verdict, the worst 0.
@@ -57,7 +62,7 @@ pub(super) fn word(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use pathmeter_model::example::runs::{program, row, run};
-    use pathmeter_model::{RowKind, Threshold, compare, example};
+    use pathmeter_model::{Threshold, compare, example};
 
     use super::*;
 

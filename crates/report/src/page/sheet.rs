@@ -83,9 +83,9 @@ impl Cell {
         }
         html.raw(">");
         if self.is_list && opens && !self.text.is_empty() {
-            html.raw("<span class=\"some\">").text(&self.text).raw("</span>");
+            html.raw("<span class=\"some\">").name(&self.text).raw("</span>");
         } else {
-            html.text(&self.text);
+            html.name(&self.text);
         }
         html.add(&self.picture).raw("</td>");
         html
@@ -151,9 +151,9 @@ impl Sheet {
         html.raw("\" data-verdict=\"").raw(verdict).raw("\"><tr><th scope=\"row\">");
         if details.is_some() {
             html.raw("<button type=\"button\" class=\"open\" aria-expanded=\"true\" ");
-            html.raw("aria-controls=\"").text(&more).raw("\">").text(name).raw("</button>");
+            html.raw("aria-controls=\"").text(&more).raw("\">").name(name).raw("</button>");
         } else {
-            html.raw("<span class=\"open\">").text(name).raw("</span>");
+            html.raw("<span class=\"open\">").name(name).raw("</span>");
         }
         html.add(&beside(*unit, &anchor)).raw("</th>");
         for column in shown {

@@ -90,7 +90,7 @@ fn sum_row(html: &mut Html, name: &str, functions: &[FunctionDifference]) {
 }
 
 fn row(html: &mut Html, name: &str, [base, new]: [u64; 2], difference: i64, events: &str) {
-    html.raw("<tr><th scope=\"row\">").text(name).raw("</th>");
+    html.raw("<tr><th scope=\"row\">").name(name).raw("</th>");
     html.figure(&grouped(base)).figure(&grouped(new));
     html.raw("<td class=\"n ").raw(direction(difference)).raw("\">").text(&signed(difference));
     html.raw("</td>").cell(events).raw("</tr>");
@@ -160,7 +160,7 @@ fn profile(subject: &SubjectWindow) -> Html {
     html.headings(&["function", "#instructions", "#share"]);
     html.raw("<tbody>");
     let mut line = |name: &str, instructions: u64| {
-        html.raw("<tr><th scope=\"row\">").text(name).raw("</th>");
+        html.raw("<tr><th scope=\"row\">").name(name).raw("</th>");
         html.figure(&grouped(instructions)).figure(&share(instructions, window.total));
         html.raw("</tr>");
     };

@@ -9,8 +9,8 @@ use pathmeter_model::{Comparison, Compilers, PathResult, Threshold, Unit, compar
 use pathmeter_report::PageSection;
 
 use crate::scene::{
-    HOSTILE, comparison, everything, experiment, explained, history, joined, page, result, session,
-    settings, single, slope, times,
+    HOSTILE, comparison, everything, experiment, explained, history, joined, kept, page, plan, ran,
+    result, session, settings, single, slope, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -162,18 +162,33 @@ fn settings_are_rows_that_open_and_those_without_numbers_stand_below() {
     let page = page(&[settings()]);
     let headline = &texts(&page, "h1")[0];
     assert!(
-        headline.starts_with("2 of 4 settings change what 6.1.0 executes on max"),
+        headline.starts_with("3 of 5 settings change what 6.1.0 executes on max"),
         "{headline}"
     );
-    assert!(headline.contains("switch.yield +162 instructions (+5.40 %)"), "{headline}");
+    assert!(
+        headline.contains("+162 instructions (+5.40 %) on switch.yield, median 0 %."),
+        "{headline}"
+    );
     let buttons = texts(&page, "button");
     assert!(buttons.iter().any(|text| text.starts_with("boot:audit=1")), "{buttons:?}");
     let folded = texts(&page, "li");
     let of = |heading: &str| folded.iter().any(|line| line.starts_with(heading));
     assert!(of("no effect here: boot:nothing=1") && of("this guest can't show: boot:nosmt"));
-    // The one part is all that the whole is.
-    let sums = texts(&page, "tr").into_iter().find(|row| row.starts_with("switch.yield+162+162"));
-    assert_eq!(sums.as_deref(), Some("switch.yield+162+1620"));
+    // The parts are those of two settings, of which one turns something off.
+    let sums = texts(&page, "tr").into_iter().find(|row| row.starts_with("switch.yield-338"));
+    assert_eq!(sums.as_deref(), Some("switch.yield-338+162+500"));
+}
+
+#[test]
+fn what_a_setting_turns_off_has_its_price_in_the_headline_the_picture_and_the_table() {
+    let page = page(&[settings()]);
+    let headline = &texts(&page, "h1")[0];
+    let price = "Largest single price, of page table isolation";
+    assert!(headline.contains(price) && headline.contains(": +500 instructions (+20.00 %) on "));
+    let has = |name: &str, what: &str| texts(&page, name).iter().any(|text| text.contains(what));
+    assert!(has("li", "+500 (+20.00 %) on switch.yield, median 0 %"));
+    assert!(has("tr", "+500+20.00 %") && !has("tr", "-500") && !has("tr", "-16.67 %"));
+    assert!(has("td", "boot:nopti"), "the setting stands beside what it turns off");
 }
 
 #[test]
@@ -239,8 +254,13 @@ fn no_line_goes_from_one_unit_to_another() {
         across: vec![],
     }]);
     assert!(!page.contains("-92") && !page.contains("50,000 → 4,000"), "{page}");
-    assert!(page.contains("<b>b.wait, instructions</b> <span>50,000 → 51,000 (+2.00 %)</span>"));
-    assert!(page.contains("<b>b.wait, steps of the clock</b> <span>4,000</span>"));
+    let b_wait = "<b>b.<wbr>wait";
+    assert!(
+        page.contains(&format!(
+            "{b_wait}, instructions</b> <span>50,000 → 51,000 (+2.00 %)</span>"
+        ))
+    );
+    assert!(page.contains(&format!("{b_wait}, steps of the clock</b> <span>4,000</span>")));
     let values = "\"values\":[[50000,51000,null]]";
     assert!(page.contains(values), "{page}");
 }
@@ -353,4 +373,87 @@ fn a_comparison_of_times_begins_with_its_sentence_and_draws_its_intervals() {
     let pictures = elements(&page).into_iter();
     assert_eq!(pictures.filter(|it| it.attribute("class") == Some("whisker")).count(), 2);
     assert!(texts(&page, "li").iter().any(|text| text.contains("unmeasured")));
+}
+
+#[test]
+fn a_run_begins_with_its_own_work_and_goes_on_by_instructions() {
+    let page = page(&[ran()]);
+    let headline = &texts(&page, "h1")[0];
+    let own = "/bin/true: own work 9,310 instructions, most in openat (6,000), on 6.1.0.";
+    assert_eq!(headline, own);
+    let rows = elements(&page).into_iter().filter(|it| it.name == "tbody");
+    let rows = rows.filter(|row| row.attribute("id").is_some());
+    let names: Vec<String> = rows.map(|row| row.attribute("id").unwrap().to_owned()).collect();
+    assert_eq!(names[..4], ["own_work", "openat", "user_code:_user_code", "read"]);
+    assert_eq!(names[5..], ["sum", "timer_interrupt__timer_"]);
+}
+
+#[test]
+fn the_columns_of_two_cpus_name_them_and_no_step_goes_from_cpu_to_cpu() {
+    let page = page(&[plan()]);
+    let columns: Vec<String> = texts(&page, "th").into_iter().take(5).collect();
+    let of = |kernel: &str| ["skylake", "zen2"].map(|cpu| format!("{kernel} {cpu}"));
+    assert_eq!(columns[1..], [of("6.1.0"), of("6.12.0")].concat());
+    let headline = &texts(&page, "h1")[0];
+    assert!(headline.contains("6.1.0 skylake → 6.12.0 skylake: 1 of 4 rows differs"), "{headline}");
+    assert!(headline.contains("6.1.0 zen2 → 6.12.0 zen2: 1 of 4 rows differs"), "{headline}");
+    let lead = texts(&page, "p").into_iter().find(|it| it.starts_with("Largest step"));
+    let largest =
+        "Largest step, 6.1.0 zen2 → 6.12.0 zen2: switch.yield +180 instructions (+2.00 %).";
+    assert_eq!(lead.as_deref(), Some(largest));
+    assert_eq!(texts(&page, "dt").iter().filter(|it| it.contains('→')).count(), 2);
+    assert!(page.contains("\"before\":[0,1,0,1]"));
+    let lines = elements(&page).into_iter().filter(|it| it.name == "polyline");
+    assert_eq!(lines.count(), 2 * 3, "two lines in the chart of each path");
+}
+
+#[test]
+fn a_history_is_a_line_with_its_dates_and_its_largest_step() {
+    let page = page(&[kept()]);
+    let headline = &texts(&page, "h1")[0];
+    assert_eq!(headline, "switch.yield over 4 results, 2026-01-01 to 2026-04-01.");
+    let spans = texts(&page, "span");
+    for text in ["1,000 → 1,300 (+30.00 %)", "1,300", "1,000", "2026-01-01", "2026-04-01"] {
+        assert!(spans.iter().any(|span| span == text), "{text}: {spans:?}");
+    }
+    let step = texts(&page, "p").into_iter().find(|it| it.starts_with("largest step"));
+    let step = step.unwrap();
+    assert!(step.starts_with("largest step: +28.71 % at #4, 2026-04-01, 6.4"), "{step}");
+    let rows = texts(&page, "tr");
+    assert!(rows.iter().any(|row| row.contains("2026-03-010123456789ab6.1.0failed")), "{rows:?}");
+}
+
+#[test]
+fn the_rows_that_differ_most_have_named_bars_and_none_is_cut() {
+    let mut costs: Vec<(String, u64)> =
+        (1..=20).map(|at| (format!("a.p{at}"), 1000 + at)).collect();
+    costs[0].1 = 4640;
+    costs[1].1 = 500;
+    let side = |is_new: bool| {
+        let mut result = result("6.1.0", [3000, 900, 5000]);
+        let cost = |(name, new): &(String, u64)| {
+            pathmeter_model::example::path(name, &[if is_new { *new } else { 1000 }; 4])
+        };
+        result.paths = costs.iter().map(cost).collect();
+        result
+    };
+    let comparison = Box::new(compare(&side(false), &side(true), Threshold::default()));
+    let (explanations, results) = (vec![], vec![]);
+    let page = page(&[PageSection::Comparison { comparison, explanations, results }]);
+    let bars = texts(&page, "li").into_iter().filter(|it| it.starts_with("a.p"));
+    let bars: Vec<String> = bars.collect();
+    assert_eq!(bars.len(), 12);
+    assert_eq!((&*bars[0], &*bars[11]), ("a.p1+364.00 % (+3,640)", "a.p2-50.00 % (-500)"));
+    let caption = "Largest changes in percent, 12 of 20 rows; the others differ by no more than \
+                   1.00 %; the median of all is +1.20 %.";
+    let captions = texts(&page, "figcaption");
+    assert!(captions.iter().any(|it| it == caption), "{captions:?}");
+}
+
+#[test]
+fn lines_end_at_hyphens_and_dots_and_not_within_words() {
+    let page = page(&everything());
+    assert!(page.contains("switch.<wbr>yield") && page.contains("file.<wbr>stat"));
+    let style = texts(&page, "style").concat();
+    assert!(!style.contains("anywhere") && !style.contains("break-all"));
 }

@@ -1,10 +1,10 @@
 //! The heat map as a picture.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use pathmeter_report::{HeatBase, heat_map_svg};
+use pathmeter_report::{HeatBase, PageSection, heat_map_svg};
 use roxmltree::{Document, Node};
 
-use crate::scene::{HOSTILE, result};
+use crate::scene::{HOSTILE, plan, result};
 
 /// A picture of three kernels; the names of all, of a path and a reason are hostile.
 fn picture(base: HeatBase) -> String {
@@ -76,4 +76,19 @@ fn what_came_from_outside_is_text() {
 fn the_same_results_give_the_same_bytes_and_none_a_picture_too() {
     assert_eq!(picture(HeatBase::Before), picture(HeatBase::Before));
     assert!(Document::parse(&heat_map_svg(&[], HeatBase::Result(0))).is_ok());
+}
+
+#[test]
+fn of_two_cpus_each_kernel_is_relative_to_the_one_before_on_its_own() {
+    let PageSection::History { results, .. } = plan() else { panic!("it is a map") };
+    let svg = heat_map_svg(&results, HeatBase::Before);
+    let row = cells(&svg).into_iter().filter(|(title, _)| title.starts_with("switch.yield"));
+    let texts: Vec<String> = row.map(|(_, text)| text).collect();
+    assert_eq!(texts, ["3,000", "9,000", "+1.1", "+2.0"]);
+    for line in ["6.1.0", "skylake", "zen2"] {
+        assert!(svg.contains(&format!(">{line}</text>")), "{line}");
+    }
+    let one = heat_map_svg(&results[..2], HeatBase::Result(0));
+    assert!(one.contains("What 6.1.0 costs more or less than with skylake<"));
+    assert!(!one.contains(">6.1.0</text>"), "what both have is in no column");
 }

@@ -2,11 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
+use pathmeter_model::example::runs::{program, row, run};
 use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
-    Baseline, Check, Joined, Measurement, PathResult, SettingOutcome, SettingRow, SettingsSet,
-    SideInfo, SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison, Times, Unit,
-    compare, example,
+    Baseline, Check, History, HistorySchema, Joined, KeptKind, KeptResult, Measurement,
+    PathHistory, PathResult, Point, RowKind, SettingOutcome, SettingRow, SettingsSet, SideInfo,
+    SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison, Times, Unit, compare,
+    example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -48,6 +50,66 @@ pub(crate) fn window(path: &str, name: &str, total: u64) -> SubjectWindow {
 pub(crate) fn single() -> PageSection {
     let windows = vec![Explain::new(window("switch.yield", "k", 3000), None)];
     PageSection::Result { result: Box::new(result("6.1.0", [3000, 900, 5000])), windows }
+}
+
+/// Runs of a program on one kernel: the sum of what others do is larger than its own work.
+pub(crate) fn ran() -> PageSection {
+    let rows = vec![
+        row(RowKind::Interrupt, "timer", 9, 90_000),
+        row(RowKind::Syscall, "read", 2, 800),
+        row(RowKind::Syscall, HOSTILE, 1, 10),
+        row(RowKind::Syscall, "openat", 3, 6_000),
+        row(RowKind::User, "user code", 1, 2_500),
+    ];
+    let result = program("vmlinuz", configuration("6.1.0", 6), vec![run(0, rows); 7]).result();
+    PageSection::Result { result: Box::new(result), windows: vec![] }
+}
+
+/// Two kernels on each of two CPUs; the second CPU costs far more than any step of a kernel.
+pub(crate) fn plan() -> PageSection {
+    let of = |release: &str, cpu: &str, cost| {
+        let mut result = result(release, [cost, 900, 5000]);
+        result.configuration.cpu = format!("{cpu}: what it can");
+        release.clone_into(&mut result.configuration.image_sha256);
+        result
+    };
+    let results = vec![
+        of("6.1.0", "skylake", 3000),
+        of("6.1.0", "zen2", 9000),
+        of("6.12.0", "skylake", 3034),
+        of("6.12.0", "zen2", 9180),
+    ];
+    let (windows, explained, across) = (vec![], vec![], vec!["cpu: another one".to_owned()]);
+    PageSection::History { results, windows, explained, across }
+}
+
+/// A path over four dated results, one of which could not run it.
+pub(crate) fn kept() -> PageSection {
+    let kept = |number: u64| KeptResult {
+        number,
+        date: format!("2026-0{number}-01T12:00:00Z"),
+        label: format!("6.{number}{HOSTILE}"),
+        commit: Some("0123456789abcdef".to_owned()),
+        subject: "vmlinuz".to_owned(),
+        kind: KeptKind::KernelImage,
+        machine: None,
+        release: Some("6.1.0".to_owned()),
+        image_sha256: "a0".repeat(32),
+        document_sha256: "b1".repeat(32),
+        ok: 1,
+        failed: 0,
+    };
+    let point = |value: Option<u64>| {
+        let status = if value.is_some() { Status::Ok } else { Status::Failed };
+        Some(Point { status, unit: Unit::Instructions, value, low: value, high: value })
+    };
+    let values = [Some(1000), Some(1010), None, Some(1300)];
+    let points = values.into_iter().map(point).collect();
+    PageSection::Kept(Box::new(History {
+        schema: HistorySchema::V1,
+        results: (1..=4).map(kept).collect(),
+        paths: vec![PathHistory { path: "switch.yield".to_owned(), points }],
+    }))
 }
 
 /// A session of 20 processes that take so many ticks for two paths; a third does not run.
@@ -137,8 +199,11 @@ pub(crate) fn settings() -> PageSection {
     let [base, audited] = [3000, 3162].map(|cost| result("6.1.0", [cost, 900, 5000]));
     let baseline = Baseline::new(base.clone(), vec![base.clone()]);
     let about = |name: &str| (format!("boot:{name}{HOSTILE}"), HOSTILE.to_owned());
+    let cheaper = result("6.1.0", [2500, 900, 5000]);
+    let isolation = Some(format!("page table isolation{HOSTILE}"));
     let rows = vec![
         SettingRow { all: true, ..baseline.row(about("all=1"), &audited) },
+        baseline.row(about("nopti"), &cheaper).with_price_of(isolation),
         baseline.row(about("audit=1"), &audited),
         baseline.row(about("nothing=1"), &base),
         SettingRow::without(about("nosmt"), SettingOutcome::Unseen, Some(HOSTILE.to_owned())),
@@ -175,7 +240,7 @@ pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
     let mut all = vec![comparison(), single(), history(), alone, experiment(), settings()];
-    all.extend([explained(), session(), times(), joined(), slope()]);
+    all.extend([explained(), session(), times(), joined(), slope(), ran(), plan(), kept()]);
     all
 }
 

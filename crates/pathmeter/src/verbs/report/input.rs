@@ -8,9 +8,9 @@ use std::{iter, slice};
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Boots, Comparison, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError, SettingsResult,
-    SlopeResult, TimeComparison, check_comparison, check_joined, check_time_comparison,
-    parse_boots, parse_measurement, parse_times,
+    Boots, Comparison, History, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError,
+    SettingsResult, SlopeResult, TimeComparison, check_comparison, check_joined,
+    check_time_comparison, parse_boots, parse_measurement, parse_times,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -34,6 +34,7 @@ const RESULT: &str = "pathmeter.result/1";
 const TIMES: &str = "pathmeter.times/1";
 const BOOTS: &str = "pathmeter.boots/1";
 const TIME_COMPARISON: &str = "pathmeter.time-comparison/1";
+const HISTORY: &str = "pathmeter.history/1";
 const JOINED: &str = "pathmeter.joined-comparison/1";
 
 /// Why a document contradicts itself.
@@ -55,6 +56,8 @@ pub(super) enum Input {
     Settings(Vec<SettingsResult>),
     /// What a kernel costs by the number of a setting.
     Slope(Box<SlopeResult>),
+    /// What a history holds.
+    History(Box<History>),
     /// Times of a machine: of one session, or of several boots.
     Times(Boots),
     /// Times of two sides.
@@ -159,12 +162,17 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             slope.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
             Ok(Input::Slope(slope))
         }
+        Some(HISTORY) => {
+            let history: Box<History> = read(bytes, HISTORY)?;
+            history.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
+            Ok(Input::History(history))
+        }
         Some(SETTINGS) => of_settings(vec![read(bytes, SETTINGS)?]),
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {SLOPE}, {TIMES}, {BOOTS}, {TIME_COMPARISON} and \
-             {JOINED}"
+             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {SLOPE}, {HISTORY}, {TIMES}, {BOOTS}, \
+             {TIME_COMPARISON} and {JOINED}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }

@@ -23,6 +23,7 @@ impl Input {
                 let exact = joined.exact.paths.iter().map(|path| &*path.path);
                 exact.chain(joined.times.paths.iter().map(|path| &*path.path)).collect()
             }
+            Self::History(history) => history.paths.iter().map(|path| &*path.path).collect(),
             Self::Slope(slope) => {
                 let program = slope.program_rows.iter().flat_map(|rows| &rows.rows);
                 slope.paths.rows.iter().chain(program).map(|row| &*row.row).collect()
@@ -43,6 +44,7 @@ impl Input {
             Self::TimeComparison(comparison) => {
                 comparison.paths.retain(|path| selection.holds(&path.path));
             }
+            Self::History(history) => history.paths.retain(|path| selection.holds(&path.path)),
             Self::Joined(joined) => {
                 joined.paths.retain(|path| selection.holds(&path.path));
                 joined.times.paths.retain(|path| selection.holds(&path.path));

@@ -52,6 +52,8 @@ pub(crate) struct Entry {
     pub(crate) text: String,
     /// Where it is described.
     pub(crate) source: String,
+    /// What it turns off, in words, if it turns something off.
+    pub(crate) turns_off: Option<String>,
     /// Why no guest of pathmeter's can show what it costs.
     pub(crate) unseen: Option<String>,
 }
@@ -66,10 +68,11 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct WrittenEntry {
     condition: Spanned<String>,
     source: String,
+    turns_off: Option<String>,
     unseen: Option<String>,
 }
 
@@ -120,9 +123,10 @@ impl Set {
             if condition.is_default() {
                 return Err(refused(name, Some(at), "this sets nothing"));
             }
-            let WrittenEntry { condition: text, source, unseen } = written;
+            let WrittenEntry { condition: text, source, turns_off, unseen } = written;
             let text = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
-            Ok::<_, Failure>((at, Entry { condition, text, source, unseen }))
+            let turns_off = turns_off.or_else(|| known_to_turn_off(&text));
+            Ok::<_, Failure>((at, Entry { condition, text, source, turns_off, unseen }))
         };
         if written.setting.is_empty() || written.setting.len() > MOST_SETTINGS {
             return Err(refused(name, None, &format!("a set has 1 to {MOST_SETTINGS} settings")));
@@ -143,6 +147,17 @@ impl Set {
             settings: settings.into_iter().map(|(_, entry)| entry).collect(),
         })
     }
+}
+
+/// What a condition turns off to which its set gives no words: those of a bundled set, or of the
+/// condition itself if each of its settings ends in `=off`.
+fn known_to_turn_off(text: &str) -> Option<String> {
+    let bundled = BUNDLED.iter().filter_map(|(_, set)| toml::from_str::<Written>(set).ok());
+    let mut entries = bundled.flat_map(|set| set.all.into_iter().chain(set.setting));
+    let same = entries.find(|entry| entry.condition.get_ref() == text);
+    let is_off = text.split_whitespace().all(|setting| setting.ends_with("=off"));
+    same.and_then(|entry| entry.turns_off)
+        .or_else(|| is_off.then(|| format!("what {text} turns off")))
 }
 
 fn refused(name: &str, line: Option<usize>, what: &str) -> Failure {
@@ -166,6 +181,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_setting_turns_off_has_words_of_its_set_or_of_a_bundled_one() {
+        let words = |entry: &str| {
+            let text = format!("title = \"t\"\n[[setting]]\nsource = \"s\"\n{entry}");
+            Set::read("mine", &text).unwrap().settings[0].turns_off.clone()
+        };
+        let own = "condition = \"boot:nopti\"\nturns-off = \"my own words\"\n";
+        assert_eq!(words(own).as_deref(), Some("my own words"));
+        assert_eq!(words("condition = \"boot:nopti\"").as_deref(), Some("page table isolation"));
+        let other = "condition = \"boot:a=off boot:b=off\"";
+        assert_eq!(words(other).as_deref(), Some("what boot:a=off boot:b=off turns off"));
+        for on in ["condition = \"boot:audit=1\"", "condition = \"boot:a=off boot:b=1\""] {
+            assert_eq!(words(on), None, "{on}");
+        }
+        let mitigations = Set::open("mitigations").unwrap();
+        assert!(mitigations.in_order().all(|entry| entry.turns_off.is_some()));
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_its_line() {
         let entry =
             |condition: &str| format!("[[setting]]\ncondition = \"{condition}\"\nsource = \"s\"\n");
@@ -178,8 +211,8 @@ mod tests {
             ("[[settin]]\n".to_owned(), "mine:2: unknown field"),
             (
                 entry("boot:a").replace("source", "sorce"),
-                "mine:4: unknown field `sorce`, expected one of `condition`, `source`, `unseen`; \
-                 did you mean `source`?",
+                "mine:4: unknown field `sorce`, expected one of `condition`, `source`, \
+                 `turns-off`, `unseen`; did you mean `source`?",
             ),
         ] {
             let error = Set::read("mine", &format!("title = \"t\"\n{settings}")).unwrap_err();

@@ -1,0 +1,39 @@
+//! The answer of `settings` in a sentence: what costs most, how much, and in the median.
+
+use pathmeter_model::{SettingOutcome, SettingRow, SettingsResult};
+
+use super::{by_how_much, of_median};
+use crate::measured_with::cpu_name;
+use crate::number::{percent, plural};
+
+/// `9 of 15 settings change what 6.1.0 executes on skylake. Price of all mitigations: +65
+/// instructions (+18.57 %) on getppid-int80, median +1.30 %. Largest single price: …`.
+pub(crate) fn sentence(result: &SettingsResult) -> String {
+    let rows = || result.sets.iter().flat_map(|set| &set.rows);
+    let name = result.base.release.as_ref().unwrap_or(&result.base.name);
+    let changed = || rows().filter(|row| row.outcome == SettingOutcome::Changed);
+    let of = format!("{} of {}", changed().count(), plural(rows().count(), "setting"));
+    let all = changed().find(|row| row.all).and_then(|row| tell_price("Price of", row));
+    let single = changed().filter(|row| !row.all);
+    let most = single.max_by(|one, other| size(one).total_cmp(&size(other)));
+    let most = most.and_then(|row| tell_price("Largest single price, of", row));
+    let cpu = cpu_name(&result.configuration.cpu);
+    let first = format!("{of} change what {name} executes on {cpu}.");
+    [Some(first), all, most].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// `Price of all mitigations: +65 instructions (+18.57 %) on getppid-int80, median +1.30 %.`; none
+/// without a path.
+fn tell_price(head: &str, row: &SettingRow) -> Option<String> {
+    let largest = row.changed.first()?;
+    let part = percent(largest.cost().percent);
+    let by = by_how_much(largest);
+    let by = if part.is_empty() { by } else { format!("{by} instructions ({part})") };
+    let median = row.median_cost().map(|it| format!(", median {}", of_median(it)));
+    let median = median.unwrap_or_default();
+    Some(format!("{head} {}: {by} on {}{median}.", row.name_priced(), largest.path))
+}
+
+fn size(row: &SettingRow) -> f64 {
+    row.changed.first().map_or(-1.0, |change| change.cost().percent.abs())
+}
