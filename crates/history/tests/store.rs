@@ -352,7 +352,7 @@ proptest! {
             for (day, result) in results.iter().enumerate() {
                 // Two that are alike are two results.
                 let result = Measurement { notes: vec![day.to_string()], ..result.clone() };
-                add(&mut store, &written(&result).unwrap(), day);
+                add(&mut store, written(&result).as_bytes(), day);
             }
             let steps = blame(&store, "switch.yield", None, false).unwrap().steps;
             let found: Vec<_> =

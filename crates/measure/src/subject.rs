@@ -186,8 +186,8 @@ fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Fail
 
 /// The document that pathmeter wrote, or, if the user accepts it, one that says that it was edited.
 fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
-    match unsealed(&bytes) {
-        Ok(_) => Ok(bytes),
+    match unsealed(&bytes).map(drop) {
+        Ok(()) => Ok(bytes),
         Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => Ok(marked(&bytes).unwrap_or(bytes)),
         Err(error) => Err(edited(path, error)),
     }

@@ -94,7 +94,7 @@ impl<'a> Given<'a> {
 
     /// Whether an option names documents of times.
     fn names_times(&self) -> bool {
-        let known = |option: &&str| self.matches.try_contains_id(option).is_ok();
+        let known = |option: &&&str| self.matches.try_contains_id(option).is_ok();
         ["times", "boots"].iter().filter(known).any(|option| self.has(option))
     }
 

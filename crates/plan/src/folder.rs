@@ -260,7 +260,7 @@ impl Folder {
         let Raw::File(bytes) = self.bytes(name, MOST_NODES)? else { return Ok(Vec::new()) };
         let lines = bytes.split(|byte| *byte == b'\n');
         let read = |line: &[u8]| -> Option<Written> {
-            let written = serde_json::from_slice(line).ok()?;
+            let written: Written = serde_json::from_slice(line).ok()?;
             (json(&written).trim_ascii_end() == line).then_some(written)
         };
         Ok(lines.filter_map(read).collect())
