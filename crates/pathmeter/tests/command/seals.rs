@@ -20,6 +20,7 @@ use crate::scene::{Ran, Scene, document, soak};
 type Kind = (&'static str, String, &'static [&'static [&'static str]]);
 
 const REPORT: &[&str] = &["report", "it.json", "-o", "page.html"];
+const PAGE: &[&[&str]] = &[REPORT];
 const RESULTS: &[&[&str]] = &[
     REPORT,
     &["measure", "it.json"],
@@ -69,16 +70,16 @@ fn kinds() -> Vec<Kind> {
     vec![
         ("a result", document(&base()), RESULTS),
         ("a program's result", document(&program(1000, 70).result()), &RESULTS[..4]),
-        ("a comparison", document(&comparison), &[REPORT]),
-        ("an explained comparison", document(&explained), &[REPORT]),
-        ("an explanation", document(&explain), &[REPORT]),
-        ("settings", document(&settings), &[REPORT]),
-        ("settings of two CPUs", document(&[&settings, &settings]), &[REPORT]),
-        ("an experiment", document(&experiment), &[REPORT]),
+        ("a comparison", document(&comparison), PAGE),
+        ("an explained comparison", document(&explained), PAGE),
+        ("an explanation", document(&explain), PAGE),
+        ("settings", document(&settings), PAGE),
+        ("settings of two CPUs", document(&[&settings, &settings]), PAGE),
+        ("an experiment", document(&experiment), PAGE),
         ("times", document(&times), TIMES),
         ("boots", document(&boots), TIMES),
-        ("a comparison of times", document(&timed), &[REPORT]),
-        ("counts and times", document(&joined), &[REPORT]),
+        ("a comparison of times", document(&timed), PAGE),
+        ("counts and times", document(&joined), PAGE),
     ]
 }
 
