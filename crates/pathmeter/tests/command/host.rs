@@ -312,8 +312,8 @@ fn times_that_no_page_can_show_are_refused_with_the_next_step() {
 }
 
 /// A comparison with an interval the wrong way round.
-fn turned(document: &str) -> String {
-    let mut value: serde_json::Value = serde_json::from_str(document).unwrap();
+fn turned(text: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
     value["paths"][0]["interval"] = serde_json::json!([2.0, 1.0]);
     document(&value)
 }
