@@ -3,6 +3,7 @@
 use std::fs;
 
 use pathmeter_e2e::{Run, Scene, built};
+use pathmeter_seal::sealed;
 
 use crate::programs::program;
 
@@ -79,7 +80,7 @@ fn what_is_missing_is_measured_and_what_is_damaged_or_of_another_kernel_is_named
         others.iter().map(read).partition(|it| it.contains(name));
     let (_, rest) = others[0].split_once("\"name\":\"").unwrap();
     let of_other = format!("\"name\":\"{}\"", rest.split_once('"').unwrap().0);
-    let forged = others[0].replacen(&of_other, name, 1);
+    let forged = sealed(&others[0].replacen(&of_other, name, 1)).unwrap();
     let other_options =
         "this is a result of lab:iobitmap=lazy, but of another kernel or with other";
     for (text, why) in [

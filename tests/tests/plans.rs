@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use pathmeter_e2e::{Run, Running, Scene, built, pathmeter};
+use pathmeter_seal::sealed;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -142,8 +143,12 @@ fn another_result_of_a_cell_is_a_finding_that_names_the_first_sample() {
     let other = fs::read(scene.path("other.json")).unwrap();
     let forged =
         String::from_utf8(other.clone()).unwrap().replace(&sha256(&other), &sha256(&bytes));
+    let forged = sealed(&forged).unwrap() + "\n";
     fs::write(scene.path("results").join(&name), &forged).unwrap();
-    // A run believes it, for it is a result of this kernel.
+    // Without the list of who wrote what, a run believes it, for it is a result of this kernel.
+    let lists = fs::read_dir(scene.path("results")).unwrap().map(|it| it.unwrap().path());
+    let mut lists = lists.filter(|path| path.extension() == Some("jsonl".as_ref()));
+    fs::remove_file(lists.next().unwrap()).unwrap();
     run(&scene, "results", &[]).succeeded();
     let recheck = ["plan", "recheck", "plan.json", "--results", "results", "--sample", "5"];
     let found = scene.run(&recheck);

@@ -1,5 +1,6 @@
 //! An experiment with what was measured for it, judged: the document `pathmeter.experiment/1`.
 
+use pathmeter_seal::with_seal;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
 
@@ -296,5 +297,5 @@ fn expected(bounds: [Option<String>; 2]) -> String {
 /// The document's schema, published as `docs/schemas/pathmeter.experiment-1.json`.
 pub fn report_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<ExperimentReport>()
+    with_seal(settings.into_generator().into_root_schema_for::<ExperimentReport>())
 }

@@ -48,7 +48,7 @@ fn measure(
     }
     let (mut adding, mut used) = (Vec::new(), Duration::ZERO);
     for at in 0..count {
-        let bytes = serde_json::to_vec(&result(at))?;
+        let bytes = pathmeter_seal::to_document(&result(at))?.into_bytes();
         let date = Date::from_seconds(i64::try_from(at)? * 3600).ok_or("no such date")?;
         let before = processor_time()?;
         let begun = Instant::now();

@@ -5,6 +5,7 @@ use pathmeter_model::{
     Boots, Configuration, KeptKind, Measurement, ParseError, PathResult, Point, Status,
     TimesConfiguration, parse_boots, parse_measurement, parse_times,
 };
+use pathmeter_seal::unsealed;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -45,8 +46,11 @@ impl KeptDocument {
     /// Reads a document by its schema.
     ///
     /// # Errors
-    /// It is none that a history keeps; one of an unknown schema is named as no result.
+    /// It is none that a history keeps, or not as it was written; one of an unknown schema is named
+    /// as no result.
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
+        let content = unsealed(bytes)?;
+        let bytes = &*content;
         let schema = schema(bytes).unwrap_or_default();
         if schema.starts_with(BOOTS) {
             return parse_boots(bytes).map(Self::Times);

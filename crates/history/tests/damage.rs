@@ -15,6 +15,7 @@ use pathmeter_history::{Added, Date, HistoryError, NewResult, Store, blame};
 use pathmeter_model::{
     Blame, Configuration, History, Measurement, PathEvents, PathResult, Times, Unit, example,
 };
+use pathmeter_seal::to_document;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 
@@ -125,11 +126,11 @@ fn times(number: usize) -> Times {
 
 /// A result; every tenth is one of times.
 fn document(number: usize) -> Vec<u8> {
-    match number % 10 {
-        9 => serde_json::to_vec(&times(number)),
-        _ => serde_json::to_vec(&result(number)),
-    }
-    .unwrap()
+    let text = match number % 10 {
+        9 => to_document(&times(number)),
+        _ => to_document(&result(number)),
+    };
+    text.unwrap().into_bytes()
 }
 
 fn add(file: &Path, bytes: &[u8], day: usize) -> Result<Added, HistoryError> {

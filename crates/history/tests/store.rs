@@ -11,6 +11,7 @@ use pathmeter_model::{
     Configuration, Measurement, PathEvents, Status, Threshold, Verdict, compare, differences,
     example,
 };
+use pathmeter_seal::{sealed, to_document};
 use proptest::prelude::*;
 
 /// A folder with a history in it.
@@ -39,7 +40,12 @@ impl Scene {
 }
 
 fn bytes(result: &Measurement) -> Vec<u8> {
-    serde_json::to_vec(result).unwrap()
+    to_document(result).unwrap().into_bytes()
+}
+
+/// The document as an editor lays it out.
+fn pretty(result: &Measurement) -> String {
+    sealed(&serde_json::to_string_pretty(result).unwrap()).unwrap()
 }
 
 fn date(day: usize) -> Date {
@@ -75,7 +81,7 @@ fn documents_come_back_byte_by_byte() {
     let documents = [
         bytes(&one),
         [bytes(&result("two", &[3301; 20])), b"\n".to_vec()].concat(),
-        serde_json::to_vec_pretty(&one).unwrap(),
+        pretty(&one).into_bytes(),
         [b"\xef\xbb\xbf  ".to_vec(), bytes(&one)].concat(),
         bytes(&Measurement { paths: vec![], ..one }),
     ];
@@ -340,13 +346,13 @@ proptest! {
                 expected.push((number, Some(compared)));
             }
         }
-        for written in [serde_json::to_vec, serde_json::to_vec_pretty] {
+        for written in [|it: &Measurement| to_document(it).unwrap(), pretty] {
             let scene = Scene::new();
             let mut store = Store::create(&scene.file()).unwrap();
             for (day, result) in results.iter().enumerate() {
                 // Two that are alike are two results.
                 let result = Measurement { notes: vec![day.to_string()], ..result.clone() };
-                add(&mut store, &written(&result).unwrap(), day);
+                add(&mut store, written(&result).as_bytes(), day);
             }
             let steps = blame(&store, "switch.yield", None, false).unwrap().steps;
             let found: Vec<_> =

@@ -7,6 +7,7 @@ use pathmeter_history::{Added, Date, HistoryError, KeptDocument, NewResult, Prun
 use pathmeter_model::{
     Blame, Boots, KeptKind, ParseError, Status, TimeVerdict, Times, Unit, example,
 };
+use pathmeter_seal::{sealed, to_document};
 
 const PATH: &str = "switch.yield";
 
@@ -60,23 +61,25 @@ fn session(boot: &str, ticks: u64) -> Times {
 }
 
 fn bytes(times: &Times) -> Vec<u8> {
-    serde_json::to_vec(times).unwrap()
+    to_document(times).unwrap().into_bytes()
 }
 
 fn boots(name: &str, ticks: u64) -> Vec<u8> {
     let sessions = (0..12).map(|at| session(&format!("{name}{at}"), ticks + at % 5));
-    serde_json::to_vec(&Boots { boots: sessions.collect(), ..Boots::default() }).unwrap()
+    let boots = Boots { boots: sessions.collect(), ..Boots::default() };
+    to_document(&boots).unwrap().into_bytes()
 }
 
 fn counts(value: u64) -> Vec<u8> {
     let paths = vec![example::in_runs(PATH, &[&[value; 9]])];
     let configuration = example::configuration("6.1.0", 1);
-    serde_json::to_vec(&example::measurement("k", configuration, paths)).unwrap()
+    to_document(&example::measurement("k", configuration, paths)).unwrap().into_bytes()
 }
 
 #[test]
 fn times_come_back_byte_by_byte_and_their_rows_are_levels_in_picoseconds() {
-    let pretty = serde_json::to_vec_pretty(&session("b", 10_050)).unwrap();
+    let pretty = serde_json::to_string_pretty(&session("b", 10_050)).unwrap();
+    let pretty = sealed(&pretty).unwrap().into_bytes();
     let documents = [bytes(&session("a", 10_050)), pretty, boots("c", 10_050), counts(3300)];
     let scene = Scene::with(&documents);
     for (number, document) in (1..).zip(&documents) {

@@ -12,6 +12,7 @@ use pathmeter_host::SessionError;
 use pathmeter_image::ImageError;
 use pathmeter_model::{ConfigurationDifference, ParseError, clean};
 use pathmeter_report::FlameError;
+use pathmeter_seal::SealError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
 use crate::meant::close_to;
@@ -126,6 +127,14 @@ pub enum Failure {
         path: PathBuf,
         /// Why.
         error: ParseError,
+    },
+    /// A document is not the one that pathmeter wrote.
+    #[error("{}: {error}", .path.display())]
+    Edited {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: SealError,
     },
     /// A history can't be used.
     #[error(transparent)]
@@ -419,6 +428,10 @@ impl Failure {
         match self {
             Self::Usage { help, .. } => Some(help),
             Self::PlanResult { help, .. } => Some(help),
+            Self::Edited { .. } => Some(
+                "take the file as it was written, or measure again; --accept-edited takes one that \
+                 was edited on purpose, and marks its subjects",
+            ),
             Self::Incomparable(differences) | Self::Unlike { differences, .. }
                 if one_is_plain(differences) =>
             {

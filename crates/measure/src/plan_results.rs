@@ -131,6 +131,10 @@ mod tests {
         example::measurement("vmlinuz", example::configuration("6.1.0", 1), paths)
     }
 
+    fn document() -> Vec<u8> {
+        pathmeter_seal::to_document(&result()).unwrap().into_bytes()
+    }
+
     /// A folder in which this is under the name of the result.
     fn results(bytes: &[u8]) -> (tempfile::TempDir, PlanResults) {
         let folder = tempfile::tempdir().unwrap();
@@ -147,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_result_is_found_by_its_id_and_each_source_is_counted() {
-        let (folder, results) = results(&serde_json::to_vec(&result()).unwrap());
+        let (folder, results) = results(&document());
         assert_eq!(results.told(), None);
         let subject = result().subject;
         let found = results.find(ID, &subject, |_| true).unwrap();
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_has_the_name_of_a_result_and_is_another_thing_is_named() {
-        let whole = serde_json::to_vec(&result()).unwrap();
+        let whole = document();
         let subject = result().subject;
         for damaged in [&whole[..whole.len() - 9], b"", b"{}"] {
             let (folder, results) = results(damaged);
@@ -188,7 +192,7 @@ mod tests {
 
     #[test]
     fn of_two_results_of_a_cell_none_is_taken() {
-        let (folder, _) = results(&serde_json::to_vec(&result()).unwrap());
+        let (folder, _) = results(&document());
         std::fs::write(folder.path().join(format!("{ID}.conflict-n-1.json")), b"{}").unwrap();
         let results = PlanResults::open(folder.path()).unwrap();
         let told = told(results.find(ID, &result().subject, |_| true));

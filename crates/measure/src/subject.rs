@@ -3,10 +3,14 @@
 //! A file whose first character other than white space is `{`, also after a byte-order mark, is a
 //! result; no kernel begins so. All else is taken for a kernel, whose reader reports what is wrong
 //! with it.
+//!
+//! Contract: every document that the user names is read here, where its seal is checked. One that
+//! is not what pathmeter wrote is refused, or, after [`accept_edited`], marked as edited.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
@@ -14,10 +18,21 @@ use pathmeter_model::{
     parse_measurement, parse_times,
 };
 
+use pathmeter_seal::{SealError, marked, unsealed};
+use serde::de::IgnoredAny;
+
 use crate::failure::Failure;
 
 /// How far the first byte of a document is looked for.
 const SNIFFED: u64 = 4096;
+
+/// Whether documents are taken that were edited.
+static ACCEPTS_EDITED: AtomicBool = AtomicBool::new(false);
+
+/// From here on, a document that was edited is taken, and its subjects are marked as edited.
+pub fn accept_edited() {
+    ACCEPTS_EDITED.store(true, Ordering::Relaxed);
+}
 
 /// A subject, as its file was found to be.
 pub enum Subject {
@@ -146,14 +161,46 @@ fn is_array(bytes: &[u8]) -> bool {
     bytes.trim_ascii_start().starts_with(b"[")
 }
 
-/// The bytes of the document at `path`; `None` if what is there is none.
-pub fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    document_like(path, is_document)
+/// The bytes of the document at `path`, with its seal; `None` if what is there is none.
+pub fn sealed_document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(bytes) = document_like(path, is_document)? else { return Ok(None) };
+    whole(path, bytes).map(Some)
 }
 
-/// The same, or an array of documents, as `experiment` prints them.
+/// The content of the document at `path`; `None` if what is there is none.
+fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+    content(path, is_document)
+}
+
+/// The content of the document at `path`, or of an array of documents, as `experiment` prints them.
 pub fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    document_like(path, if begins(path, is_array) { is_array } else { is_document })
+    content(path, if begins(path, is_array) { is_array } else { is_document })
+}
+
+/// The bytes of a file, if it begins so, without the seal.
+fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Failure> {
+    let Some(bytes) = document_like(path, like)? else { return Ok(None) };
+    let bytes = whole(path, bytes)?;
+    unsealed(&bytes).map(|content| Some(content.into_owned())).map_err(|error| edited(path, error))
+}
+
+/// The document that pathmeter wrote, or, if the user accepts it, one that says that it was edited.
+fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    match unsealed(&bytes).map(drop) {
+        Ok(()) => Ok(bytes),
+        Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => Ok(marked(&bytes).unwrap_or(bytes)),
+        Err(error) => Err(edited(path, error)),
+    }
+}
+
+fn edited(path: &Path, error: SealError) -> Failure {
+    Failure::Edited { path: path.to_owned(), error }
+}
+
+/// Whether the file at `path` holds one document, whoever wrote it.
+pub fn is_one_document(path: &Path) -> Result<bool, Failure> {
+    let bytes = document_like(path, is_document)?.unwrap_or_default();
+    Ok(serde_json::from_slice::<IgnoredAny>(&bytes).is_ok())
 }
 
 /// The file's bytes, if it begins so: enough of too large a file for its reader to refuse it.

@@ -12,13 +12,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::error::Category;
 
 use crate::bounds::{bounded, quoted, shortened};
+use crate::difference::{difference, percent_of};
 use crate::parse_execution::check_execution;
 use crate::parse_processes::check_processes;
 use crate::parse_sleeps::check_sleeps;
 use crate::{
     Causes, Comparison, Estimate, GuestReport, Inconsistency, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES,
-    MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult,
-    Status, Summary, Unit,
+    MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH, Measurement, ParseError,
+    PathComparison, PathResult, Status, Summary, Unit,
 };
 
 /// The schema of a result.
@@ -73,13 +74,11 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
         if !seen.insert(path.path.as_str()) {
             return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
         }
-        let difference = path
-            .base
-            .zip(path.new)
-            .and_then(|(base, new)| i64::try_from(i128::from(new) - i128::from(base)).ok());
-        if path.difference.is_some() && path.difference != difference {
-            let field = format!("difference of {}", quoted(&path.path));
-            return Err(ParseError::Field { field, what: "is not new less base".to_owned() });
+    }
+    for row in comparison.paths.iter().chain(&comparison.processes) {
+        if let Some((number, what)) = contradiction(row) {
+            let field = format!("{number} of {}", quoted(&row.path));
+            return Err(ParseError::Field { field, what: what.to_owned() });
         }
     }
     if let Some(what) = comparison.causes.as_ref().and_then(Causes::contradiction) {
@@ -90,6 +89,35 @@ pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
     }
     let what = "is not that of the paths".to_owned();
     Err(ParseError::Field { field: "summary".to_owned(), what })
+}
+
+/// Which number of a row does not follow from base and new, and what it should be.
+fn contradiction(row: &PathComparison) -> Option<(&'static str, &'static str)> {
+    let sides = row.base.zip(row.new);
+    let is_of = |one: i64, (base, new): (u64, u64)| one == difference((base, new));
+    let less = "is not new less base";
+    let close = |one: f64, other: f64| (one - other).abs() <= 1e-9 * other.abs();
+    let complaints = [
+        (
+            row.difference.is_some_and(|it| !sides.is_some_and(|sides| is_of(it, sides))),
+            ("difference", less),
+        ),
+        (
+            row.percent.is_some_and(|it| {
+                !sides.and_then(percent_of).is_some_and(|percent| close(it, percent))
+            }),
+            ("percent", "is not the difference in percent of base"),
+        ),
+        (
+            row.events.iter().any(|it| !is_of(it.difference, (it.base, it.new))),
+            ("an event's difference", less),
+        ),
+        (
+            row.functions.iter().any(|it| !is_of(it.difference, (it.base, it.new))),
+            ("a function's difference", less),
+        ),
+    ];
+    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
 }
 
 /// Reads a document of this schema; nothing of what it contains has been checked.

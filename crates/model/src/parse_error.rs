@@ -1,5 +1,6 @@
 //! Why a document can't be used: each error says what to do.
 
+use pathmeter_seal::SealError;
 use thiserror::Error;
 
 /// Why a result file can't be used.
@@ -52,6 +53,9 @@ pub enum ParseError {
         /// What is wrong and where.
         detail: String,
     },
+    /// It is not the document that was written.
+    #[error("{0}; measure again")]
+    Seal(#[from] SealError),
     /// A path is there twice.
     #[error("path {path} is there twice; measure again")]
     DuplicatePath {

@@ -2,6 +2,7 @@
 //!
 //! They describe what pathmeter writes: every field is there, null where there is no value.
 
+use pathmeter_seal::with_seal;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
@@ -61,5 +62,6 @@ pub fn boots_schema() -> Schema {
 }
 
 fn schema_of<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    with_seal(settings.into_generator().into_root_schema_for::<T>())
 }

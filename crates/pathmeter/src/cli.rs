@@ -2,6 +2,7 @@
 
 mod bisect;
 mod doctor;
+mod edited;
 mod explain;
 mod formats;
 mod guest;
@@ -26,6 +27,7 @@ use clap_complete::Shell;
 
 pub(crate) use self::bisect::BisectArgs;
 pub(crate) use self::doctor::DoctorArgs;
+pub(crate) use self::edited::EditedArg;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput, VmlinuxArgs};
 use self::formats::of_page;
 pub(crate) use self::formats::{FormatArgs, GateArgs};
@@ -250,6 +252,20 @@ impl Verb {
         };
         Some((results.results.as_deref()?, guest))
     }
+
+    /// Whether documents are taken that were edited.
+    pub(crate) fn accepts_edited(&self) -> bool {
+        let edited = match self {
+            Self::Measure(args) => &args.edited,
+            Self::Compare(args) => &args.edited,
+            Self::Run(RunVerb::Run(args)) => &args.edited,
+            Self::Bisect(args) => &args.edited,
+            Self::Report(args) => &args.edited,
+            Self::History(HistoryArgs { verb: HistoryVerb::Add(args) }) => &args.edited,
+            _ => return false,
+        };
+        edited.accept_edited
+    }
 }
 
 /// Arguments of `measure`.
@@ -277,6 +293,9 @@ pub(crate) struct MeasureArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
@@ -368,6 +387,9 @@ pub(crate) struct CompareArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// What a gate is held to.
     #[command(flatten)]
     pub(crate) gate: GateArgs,

@@ -94,6 +94,12 @@ impl<'a> Given<'a> {
         self.matches.value_source(option) == Some(ValueSource::CommandLine)
     }
 
+    /// Whether an option names documents of times.
+    fn names_times(&self) -> bool {
+        let known = |option: &&&str| self.matches.try_contains_id(option).is_ok();
+        ["times", "boots"].iter().filter(known).any(|option| self.has(option))
+    }
+
     /// Whether one kernel is compared with itself.
     fn is_pair(&self) -> bool {
         let two_programs = self.needs.verb == "run" && self.has("against");
@@ -135,6 +141,9 @@ impl<'a> Given<'a> {
                 let document = self.documents.first()?;
                 let why = format!("{} is a document, which {lacks}", document.display());
                 (why, leave(", or name the kernel that it was measured of"))
+            }
+            Need::Document if self.documents.is_empty() && !self.names_times() => {
+                ("no document is named".to_owned(), leave(""))
             }
             Need::Sides if self.counted() < 2 && !self.is_pair() => {
                 let why = "there is nothing to compare the only subject with".to_owned();

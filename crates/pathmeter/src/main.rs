@@ -41,6 +41,9 @@ fn main() -> ExitCode {
     if let Err(failure) = pathmeter_measure::interrupt::register() {
         return screen.report(&failure).into();
     }
+    if cli.verb.accepts_edited() {
+        pathmeter_measure::subject::accept_edited();
+    }
     let wrong = order::refused(&command, &words()).map_or(Ok(()), Err);
     if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
         return for_git(screen.report(&failure)).into();

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
+use pathmeter_model::Measurement;
+use pathmeter_seal::{SealError, unsealed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -111,6 +113,9 @@ pub enum PlanError {
     /// It is no document of this schema.
     #[error("not a plan of this version of pathmeter: {0}")]
     Form(String),
+    /// It is not the document that was written.
+    #[error("{0}; plan again")]
+    Seal(#[from] SealError),
     /// An id is none.
     #[error("cell {0}: its id is not 32 hexadecimal digits")]
     Id(usize),
@@ -166,10 +171,11 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// It is none, or contradicts itself.
+    /// It is none, was changed after it was written, or contradicts itself.
     pub fn parse(bytes: &[u8]) -> Result<Self, PlanError> {
+        let bytes = unsealed(bytes)?;
         let plan: Self =
-            serde_json::from_slice(bytes).map_err(|error| PlanError::Form(error.to_string()))?;
+            serde_json::from_slice(&bytes).map_err(|error| PlanError::Form(error.to_string()))?;
         let mut last = "";
         for (number, cell) in plan.cells.iter().enumerate() {
             if !is_id(&cell.id) {
@@ -195,6 +201,11 @@ impl Plan {
         let runs = program.map(|program| format!(": {}", program.command.join(" ")));
         let subject = self.images.get(cell.image).map(|image| image.subject.clone());
         [subject, on, under, runs].into_iter().flatten().collect()
+    }
+
+    /// Whether a result is of the kernel of a cell.
+    pub fn is_of(&self, cell: &Cell, result: &Measurement) -> bool {
+        result.configuration.image_sha256 == self.images[cell.image].sha256
     }
 
     /// The only cell whose id begins so.
@@ -230,6 +241,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::folder::json;
     use crate::id::sha256;
 
     fn image(name: &str, place: &str) -> PlanImage {
@@ -285,7 +297,7 @@ mod tests {
             let sorted = shuffled(5, &[0, 1, 2, 3, 4], &(0..15).collect::<Vec<_>>()).canonical();
             let other = shuffled(5, &order, &cells).canonical();
             prop_assert_eq!(&sorted, &other);
-            let bytes = serde_json::to_vec(&other).unwrap();
+            let bytes = json(&other);
             prop_assert_eq!(Plan::parse(&bytes).unwrap(), sorted);
             for cell in &other.cells {
                 let name = &other.images[cell.image].subject;
@@ -301,7 +313,7 @@ mod tests {
         #[test]
         fn nothing_in_a_file_makes_the_reader_panic(text in ".*", cut in 0usize..400) {
             let _ = Plan::parse(text.as_bytes());
-            let bytes = serde_json::to_vec(&shuffled(1, &[0], &[0])).unwrap();
+            let bytes = json(&shuffled(1, &[0], &[0]));
             let cut = cut.min(bytes.len() - 1);
             prop_assert!(Plan::parse(&bytes[..cut]).is_err());
         }
@@ -319,7 +331,7 @@ mod tests {
     #[test]
     fn a_plan_that_contradicts_itself_is_none() {
         let good = shuffled(2, &[0, 1], &[0, 1, 2, 3]).canonical();
-        let parsed = |plan: &Plan| Plan::parse(&serde_json::to_vec(plan).unwrap());
+        let parsed = |plan: &Plan| Plan::parse(&json(plan));
         assert_eq!(parsed(&good).as_ref(), Ok(&good));
         let mut wrong = good.clone();
         wrong.cells.swap(0, 1);
@@ -331,6 +343,8 @@ mod tests {
         wrong.cells[0].id = "../escape".to_owned();
         assert_eq!(parsed(&wrong), Err(PlanError::Id(0)));
         let other = serde_json::to_string(&good).unwrap().replace("plan/1", "plan/2");
+        assert!(matches!(Plan::parse(other.as_bytes()), Err(PlanError::Seal(_))));
+        let other = pathmeter_seal::sealed(&other).unwrap();
         assert!(matches!(Plan::parse(other.as_bytes()), Err(PlanError::Form(_))));
     }
 

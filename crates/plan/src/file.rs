@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -35,21 +35,6 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Raw> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     Ok(Raw::File(bytes))
-}
-
-/// The first and the last bytes of a file; None if there is none, or it is shorter.
-pub(crate) fn ends<const A: usize, const B: usize>(
-    path: &Path,
-) -> io::Result<Option<([u8; A], [u8; B])>> {
-    let Ok(file) = open(path)? else { return Ok(None) };
-    let Some(last) = file.metadata()?.len().checked_sub(B as u64).filter(|it| *it >= A as u64)
-    else {
-        return Ok(None);
-    };
-    let (mut head, mut tail) = ([0; A], [0; B]);
-    file.read_exact_at(&mut head, 0)?;
-    file.read_exact_at(&mut tail, last)?;
-    Ok(Some((head, tail)))
 }
 
 /// The file, or what is there instead.

@@ -9,7 +9,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, parse_measurement};
+use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, ParseError, parse_measurement};
+use pathmeter_seal::{to_document, unsealed};
 use serde::Serialize;
 
 use crate::difference::first_difference;
@@ -155,7 +156,7 @@ impl Folder {
         Ok(match self.bytes(&name, MAX_DOCUMENT_BYTES as u64)? {
             Raw::Missing => Found::Missing,
             Raw::NoFile(what) => Found::Damaged(what.to_owned()),
-            Raw::File(bytes) => match parse_measurement(&bytes) {
+            Raw::File(bytes) => match read_result(&bytes) {
                 Ok(result) => Found::Whole(Box::new(result), bytes),
                 Err(error) => Found::Damaged(error.to_string()),
             },
@@ -177,7 +178,7 @@ impl Folder {
             match self.result(id)? {
                 Found::Whole(_, there) if there == bytes => return Ok(Put::Same),
                 Found::Whole(_, there) => return self.keep_beside(id, &there, (bytes, node)),
-                Found::Damaged(_) => self.move_aside(id)?,
+                Found::Damaged(_) => self.move_aside(id, |bytes| read_result(bytes).is_ok())?,
                 Found::Missing => {}
             }
         }
@@ -253,16 +254,25 @@ impl Folder {
         Ok(nodes)
     }
 
-    /// What a list of nodes says; lines that say nothing are left out, such as the beginning of one
+    /// What a list of nodes says; lines that were damaged are left out, such as the beginning of one
     /// that was not written to its end.
     pub(crate) fn told(&self, name: &str) -> Result<Vec<Written>, FolderError> {
         let Raw::File(bytes) = self.bytes(name, MOST_NODES)? else { return Ok(Vec::new()) };
         let lines = bytes.split(|byte| *byte == b'\n');
-        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+        let read = |line: &[u8]| -> Option<Written> {
+            let written: Written = serde_json::from_slice(line).ok()?;
+            (json(&written).trim_ascii_end() == line).then_some(written)
+        };
+        Ok(lines.filter_map(read).collect())
     }
 
-    /// Moves what has the name of a result and is none aside.
-    pub(crate) fn move_aside(&self, id: &str) -> Result<(), FolderError> {
+    /// Moves what has the name of a result and is not it aside; `is_it` tells whether bytes are the
+    /// result.
+    pub(crate) fn move_aside(
+        &self,
+        id: &str,
+        is_it: impl Fn(&[u8]) -> bool,
+    ) -> Result<(), FolderError> {
         let (name, process) = (names::result(id), std::process::id());
         for number in 0..TRIES {
             let aside = names::other(id, Kind::Damaged, &format!("{process}-{number}"));
@@ -278,7 +288,7 @@ impl Folder {
             }
             // Another process may have been quicker, and have put the result there.
             if let Raw::File(bytes) = self.bytes(&aside, MAX_DOCUMENT_BYTES as u64)?
-                && parse_measurement(&bytes).is_ok()
+                && is_it(&bytes)
             {
                 self.publish(&name, &bytes)?;
             }
@@ -336,20 +346,11 @@ impl Folder {
         Ok(listing)
     }
 
-    /// Whether a file begins and ends as a result does: for what must not read all of many.
-    ///
-    /// # Errors
-    /// It can't be read.
-    pub(crate) fn looks_whole(&self, name: &str) -> Result<bool, FolderError> {
-        let ends = file::ends::<{ BEGINS.len() }, { ENDS.len() }>(&self.path.join(name));
-        let ends = ends.map_err(|error| self.error("reading", name, error))?;
-        Ok(ends == Some((*BEGINS, *ENDS)))
-    }
-
     /// A failure that was kept; None if the file holds none.
     pub(crate) fn failure(&self, name: &str) -> Result<Option<FailureRecord>, FolderError> {
         let Raw::File(bytes) = self.bytes(name, MOST_RECORD)? else { return Ok(None) };
-        Ok(serde_json::from_slice(&bytes).ok())
+        let content = unsealed(&bytes).ok();
+        Ok(content.and_then(|content| serde_json::from_slice(&content).ok()))
     }
 
     /// The bytes of a file, and one more than `most` if it has more.
@@ -363,13 +364,13 @@ impl Folder {
     }
 }
 
-/// How results begin and end.
-const BEGINS: &[u8; 30] = br#"{"schema":"pathmeter.result/1""#;
-const ENDS: &[u8; 2] = b"}\n";
+/// Reads the result in these bytes, with its seal.
+pub(crate) fn read_result(bytes: &[u8]) -> Result<Measurement, ParseError> {
+    parse_measurement(&unsealed(bytes)?)
+}
 
-/// A record as a line.
+/// A record as a line, with its seal.
 pub(crate) fn json(record: &impl Serialize) -> Vec<u8> {
-    let mut bytes = serde_json::to_vec(record).unwrap_or_default();
-    bytes.push(b'\n');
-    bytes
+    let text = to_document(record).unwrap_or_default();
+    (text + "\n").into_bytes()
 }

@@ -10,7 +10,7 @@
 //! - [`emit()`] writes what an engine needs to run a plan.
 //!
 //! Contract: nothing here measures, and no file is locked. What lies in a folder of results may
-//! come from anywhere, and is believed only after it was read whole.
+//! come from anywhere, and is believed only after it was read whole and its seal was checked.
 #![forbid(unsafe_code)]
 
 mod difference;
@@ -20,6 +20,7 @@ mod file;
 mod folder;
 mod id;
 mod kernels;
+mod lists;
 mod merge;
 mod names;
 mod record;
@@ -33,7 +34,8 @@ pub use emit::{EmitError, Engine, Job, emit};
 pub use folder::{Folder, FolderError, Found, Put};
 pub use id::is_id;
 pub use kernels::{KernelFolder, KernelState};
-pub use merge::{MergeError, Merged, merge};
+pub use lists::{Kept, Lists};
+pub use merge::{Left, MergeError, Merged, merge};
 pub use record::{
     FailureClass, FailureRecord, FailureSchema, Finding, FindingSchema, FoundResult, node_name,
 };

@@ -10,7 +10,8 @@ use pathmeter_model::MAX_DOCUMENT_BYTES;
 
 use crate::difference::first_difference;
 use crate::file::{Pending, Raw};
-use crate::folder::{Folder, FolderError, Found};
+use crate::folder::{Folder, FolderError};
+use crate::lists::{Kept, Lists};
 use crate::names::{self, Kind};
 use crate::record::Written;
 
@@ -24,8 +25,21 @@ pub struct Merged {
     pub results: usize,
     /// Those of them that were not there before.
     pub new: usize,
-    /// Files that have a result's name and are none; they were left where they are.
-    pub damaged: Vec<PathBuf>,
+    /// Files that have a result's name and are not that result; they were left where they are.
+    pub left: Vec<Left>,
+}
+
+/// A file that was left out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The cell whose result it should be.
+    pub cell: String,
+    /// What is wrong with it.
+    pub what: String,
+    /// Whether the cell has no result now, since no other folder has it.
+    pub is_lost: bool,
 }
 
 /// Why folders are not joined.
@@ -70,17 +84,19 @@ pub fn merge(sources: &[Folder], out: &Folder) -> Result<Merged, MergeError> {
     let new = found.iter().filter(|(_, source)| source.path() != out.path());
     let new: Vec<_> = new.map(|(id, source)| (names::result(id), *source)).collect();
     merged.new = new.len();
-    for (id, _) in found.iter().filter(|(id, _)| merged.damaged.contains(&place(out, id))) {
-        out.move_aside(id)?;
+    for left in &mut merged.left {
+        let Some(source) = found.get(&left.cell) else { continue };
+        left.is_lost = false;
+        if left.path == out.place(&left.cell) {
+            let whole = source.bytes(&names::result(&left.cell), MAX_DOCUMENT_BYTES as u64)?;
+            let is_whole = |bytes: &[u8]| matches!(&whole, Raw::File(it) if it == bytes);
+            out.move_aside(&left.cell, is_whole)?;
+        }
     }
     copy(&new, out)?;
     copy(&failures(&all, out)?, out)?;
     nodes(&all, out)?;
     Ok(merged)
-}
-
-fn place(folder: &Folder, id: &str) -> PathBuf {
-    folder.path().join(names::result(id))
 }
 
 /// Where each cell's result is; all of its results were compared.
@@ -89,17 +105,19 @@ fn results<'a>(
     merged: &mut Merged,
 ) -> Result<BTreeMap<String, &'a Folder>, MergeError> {
     let mut found: BTreeMap<String, &Folder> = BTreeMap::new();
+    let lists = Lists::of(folders.iter().copied())?;
     for folder in folders {
         let listing = folder.listing()?;
         if let Some((_, name)) = listing.all(Kind::Conflict).next() {
             return Err(MergeError::Finding(folder.path().join(name)));
         }
         for (id, name) in listing.all(Kind::Result) {
-            let bytes = match folder.result(id)? {
-                Found::Whole(_, bytes) => bytes,
-                Found::Missing => continue,
-                Found::Damaged(_) => {
-                    merged.damaged.push(folder.path().join(name));
+            let bytes = match lists.find(folder, id, |_| true)? {
+                Kept::Whole(bytes) => bytes,
+                Kept::Missing => continue,
+                Kept::Damaged(what) => {
+                    let (path, cell) = (folder.place(id), id.to_owned());
+                    merged.left.push(Left { path, cell, what, is_lost: true });
                     continue;
                 }
             };

@@ -106,7 +106,6 @@ impl std::fmt::Display for Finding {
 /// A line of the lists that tell which node wrote what. It is written before the result is, so
 /// there may be one of a result that was lost.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Written {
     pub(crate) cell: String,
     pub(crate) sha256: String,

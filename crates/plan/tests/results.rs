@@ -12,6 +12,7 @@ use pathmeter_plan::{
     Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, MergeError, Plan, PlanImage,
     PlanSchema, Put, merge, status,
 };
+use pathmeter_seal::{sealed, to_document};
 use proptest::prelude::*;
 
 /// Puts something at a path.
@@ -29,9 +30,7 @@ fn result(sample: u64) -> Vec<u8> {
     let paths = vec![example::path("a.b", &[sample, sample])];
     let configuration = example::configuration("6.1.0", 1);
     let result = example::measurement("vmlinuz", configuration, paths);
-    let mut bytes = serde_json::to_vec(&result).unwrap();
-    bytes.push(b'\n');
-    bytes
+    (to_document(&result).unwrap() + "\n").into_bytes()
 }
 
 fn folder() -> Place {
@@ -110,11 +109,15 @@ fn what_has_a_results_name_and_is_none_is_moved_aside() {
     let (elsewhere, _) = folder();
     let target = elsewhere.path().join("whole.json");
     fs::write(&target, &whole).unwrap();
-    let other = String::from_utf8(whole.clone()).unwrap().replace("result/1", "result/9");
-    let cases: [(&str, Make<'_>); 7] = [
+    let text = String::from_utf8(whole.clone()).unwrap();
+    let other = sealed(&text.replace("result/1", "result/9")).unwrap();
+    let digit = text.replace("[5,5", "[5,6");
+    let cases: [(&str, Make<'_>); 9] = [
         ("EOF while parsing", &|path| fs::write(path, "").unwrap()),
         ("cut short", &|path| fs::write(path, &whole[..whole.len() / 2]).unwrap()),
         ("result/9", &|path| fs::write(path, &other).unwrap()),
+        ("whose seal is of other content", &|path| fs::write(path, &digit).unwrap()),
+        ("without a seal", &|path| fs::write(path, r#"{"schema":"pathmeter.result/1"}"#).unwrap()),
         ("symbolic link", &|path| symlink(&target, path).unwrap()),
         ("symbolic link", &|path| symlink(path, path).unwrap()),
         ("a folder", &|path| fs::create_dir(path).unwrap()),
@@ -236,6 +239,60 @@ fn a_damaged_result_is_left_out_unless_another_folder_has_a_whole_one() {
     let (place, out) = folder();
     fs::write(place.path().join(format!("{}.json", id(1))), "").unwrap();
     let merged = merge(&[one.1.clone(), other.1.clone()], &out).unwrap();
-    assert_eq!((merged.results, merged.new, merged.damaged.len()), (1, 1, 3));
+    assert_eq!((merged.results, merged.new, merged.left.len()), (1, 1, 3));
+    let lost: Vec<&str> = merged.left.iter().filter(|it| it.is_lost).map(|it| &*it.cell).collect();
+    assert_eq!(lost, [id(2)]);
     assert_eq!(fs::read(place.path().join(format!("{}.json", id(1)))).unwrap(), result(1));
+}
+
+#[test]
+fn another_cells_result_is_not_joined_as_this_ones_and_no_changed_digit_is_done() {
+    let (place, folder) = folder();
+    folder.put(&id(0), &result(5), "n").unwrap();
+    folder.put(&id(1), &result(6), "n").unwrap();
+    let path = |cell| place.path().join(format!("{}.json", id(cell)));
+    // Over a result that was written, and for one that was not.
+    fs::copy(path(0), path(1)).unwrap();
+    fs::copy(path(0), path(2)).unwrap();
+    let about = status(&plan(3), &folder).unwrap();
+    assert_eq!((about.done, about.damaged), (1, vec![id(1), id(2)]));
+    let (joined, out) = self::folder();
+    let merged = merge(std::slice::from_ref(&folder), &out).unwrap();
+    let told: Vec<&str> = merged.left.iter().map(|left| &*left.what).collect();
+    let of_zero = format!("the result of cell {}", id(0));
+    assert_eq!(told, ["not the result that was written, by the list of nodes", &of_zero]);
+    assert!(merged.left.iter().all(|left| left.is_lost));
+    assert_eq!(fs::read_dir(joined.path()).unwrap().count(), 2);
+    let text = String::from_utf8(result(5)).unwrap();
+    fs::write(path(0), text.replace("[5,5", "[5,6")).unwrap();
+    assert_eq!(status(&plan(1), &folder).unwrap().done, 0);
+}
+
+#[test]
+fn a_list_with_a_changed_digit_says_nothing_and_the_results_are_read() {
+    let (place, folder) = folder();
+    folder.put(&id(0), &result(5), "n").unwrap();
+    let list = fs::read_dir(place.path()).unwrap().map(|it| it.unwrap().path());
+    let list = list.into_iter().find(|path| path.extension() == Some("jsonl".as_ref())).unwrap();
+    let text = fs::read_to_string(&list).unwrap();
+    for at in (0..text.len()).filter(|at| text.as_bytes()[*at].is_ascii_digit()) {
+        let mut bytes = text.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'9' { b'0' } else { bytes[at] + 1 };
+        fs::write(&list, bytes).unwrap();
+        let mut plan = plan(1);
+        plan.images[0].sha256 = "a0".repeat(32);
+        assert_eq!(status(&plan, &folder).unwrap().done, 1);
+    }
+}
+
+#[test]
+fn another_cells_result_in_the_joined_folder_gives_way_to_the_cells_own() {
+    let [own, other] = [folder(), folder()];
+    own.1.put(&id(0), &result(5), "n").unwrap();
+    own.1.put(&id(1), &result(6), "n").unwrap();
+    let path = |cell| other.0.path().join(format!("{}.json", id(cell)));
+    fs::write(path(1), result(5)).unwrap();
+    let merged = merge(std::slice::from_ref(&own.1), &other.1).unwrap();
+    assert_eq!((merged.results, merged.left.len(), merged.left[0].is_lost), (2, 1, false));
+    assert_eq!(fs::read(path(1)).unwrap(), result(6));
 }

@@ -197,6 +197,20 @@ fn a_document_from_a_file_is_checked_before_its_trees_are_walked() {
     );
     assert_eq!(fault(|it| it.base.window.nodes[0].counts.loads = u64::MAX), ExplainFault::TooLarge);
     assert_eq!(fault(|it| it.base.window.footprint.code_lines = u64::MAX), ExplainFault::TooLarge);
+    let of_functions: [fn(&mut Explain); 6] = [
+        |it| it.base.window.functions[0].counts.loads += 1,
+        |it| it.base.window.nodes[0].counts.stores += 1,
+        |it| {
+            let mut functions = it.base.window.functions.iter_mut();
+            *functions.find_map(|it| it.events.values_mut().next()).unwrap() += 1;
+        },
+        |it| *it.base.window.census.values_mut().next().unwrap() += 1,
+        |it| *it.base.window.events.get_mut(&Event::Kernel).unwrap() += 1,
+        |it| it.base.window.clock += 1,
+    ];
+    for (number, change) in of_functions.into_iter().enumerate() {
+        assert_eq!(fault(change), ExplainFault::Functions, "{number}");
+    }
     assert_eq!(fault(|it| it.difference = None), ExplainFault::Difference);
     // Causes of no difference, and of none that is there.
     assert_eq!(fault(|it| it.causes = Some(Causes::default())), ExplainFault::Causes);

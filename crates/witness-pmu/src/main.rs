@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, value_parser};
 use pathmeter_model::{MAX_DOCUMENT_BYTES, Measurement, clean, clean_lines, parse_measurement};
+use pathmeter_seal::{sealed, unsealed};
 
 use crate::document::Witness;
 use crate::failure::Failure;
@@ -70,7 +71,8 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         &exact,
     )?;
     if let Some(path) = &cli.output {
-        let json = serde_json::to_vec_pretty(&witness).map_err(|error| error.to_string());
+        let text = serde_json::to_string_pretty(&witness).and_then(|text| sealed(&text));
+        let json = text.map_err(|error| error.to_string());
         let written = json.and_then(|json| std::fs::write(path, json).map_err(|e| e.to_string()));
         written.map_err(|error| Failure::Output { path: path.clone(), error })?;
     }
@@ -87,6 +89,7 @@ fn read_exact(path: &Path) -> Result<Measurement, Failure> {
         return Err(unreadable(format!("{length} bytes are too many for a result")));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = unsealed(&bytes).map_err(|error| unreadable(format!("{error}; measure again")))?;
     let exact = parse_measurement(&bytes).map_err(|error| unreadable(error.to_string()))?;
     if exact.paths.iter().all(|path| path.events.is_none()) {
         return Err(Failure::NoEvents { path: path.to_owned() });

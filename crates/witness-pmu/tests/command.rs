@@ -15,7 +15,7 @@ fn exact(folder: &TempDir) -> PathBuf {
     let configuration = Configuration { cpu: "zen2".into(), ..example::configuration("6.1.0", 1) };
     let measurement = example::measurement("vmlinuz", configuration, vec![getppid]);
     let path = folder.path().join("exact.json");
-    std::fs::write(&path, serde_json::to_vec(&measurement).unwrap()).unwrap();
+    std::fs::write(&path, pathmeter_seal::to_document(&measurement).unwrap()).unwrap();
     path
 }
 

@@ -64,7 +64,8 @@ fn wishes(bytes: &[u8]) {
 /// What is read as a plan comes back from its own bytes, stays one in the canonical form, has each
 /// cell in one shard of some, and a title for each.
 fn plan(bytes: &[u8]) {
-    let Ok(plan) = Plan::parse(bytes) else { return };
+    let Some(bytes) = sealed(bytes) else { return };
+    let Ok(plan) = Plan::parse(&bytes) else { return };
     assert_eq!(Plan::parse(&json(&plan)).as_ref(), Ok(&plan));
     let canonical = plan.clone().canonical();
     assert_eq!(Plan::parse(&json(&canonical)).as_ref(), Ok(&canonical));
@@ -91,12 +92,14 @@ fn folder(place: &Path, name: &str, bytes: &[u8]) {
         let _ = std::fs::remove_dir_all(&path);
         Folder::create(&path).expect("a folder")
     });
+    let bytes = &*sealed(bytes).unwrap_or_else(|| bytes.to_vec());
     std::fs::write(one.path().join(name), bytes).expect("room for a file");
     let about = status(&a_plan(), &one).expect("a folder that can be read");
     assert_eq!(about.done + about.failed.len() + about.missing.len(), 1);
     let found = one.result(ID).expect("a file that can be read");
     let is_whole = matches!(found, Found::Whole(..));
-    assert_eq!(is_whole, name == NAMES[0] && parse_measurement(bytes).is_ok());
+    let is_sealed = pathmeter_seal::unsealed(bytes).is_ok();
+    assert_eq!(is_whole, name == NAMES[0] && is_sealed && parse_measurement(bytes).is_ok());
     let merged = merge(std::slice::from_ref(&one), &joined).expect("nothing that is in conflict");
     assert_eq!(merged.results, usize::from(is_whole));
     let mine = b"{}\n";
@@ -130,5 +133,11 @@ fn a_plan() -> Plan {
 }
 
 fn json(plan: &Plan) -> Vec<u8> {
-    serde_json::to_vec(plan).expect("a document")
+    pathmeter_seal::to_document(plan).expect("a document").into_bytes()
+}
+
+/// The document with its seal, which is no obstacle to who makes one; None if it is no JSON.
+fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    pathmeter_seal::sealed(text).ok().map(String::into_bytes)
 }

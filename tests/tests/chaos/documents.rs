@@ -1,4 +1,5 @@
-//! Results edited by a grammar: of values, of their structure, and of the text.
+//! Results edited by a grammar: of values, of their structure, and of the text; and taken all the
+//! same, so that what is read is checked, and not the seal alone.
 
 use std::time::Duration;
 
@@ -43,7 +44,8 @@ pub(super) fn edited(stage: &Stage, rng: &mut Rng) -> Ended {
 fn compared(stage: &Stage, edited: &[u8]) -> (i32, String) {
     stage.scene.write("out/edited.json", edited);
     let files = ["out/edited.json", "out/original.json"];
-    let arguments = ["compare", files[0], files[1], "--check", "--across", "--json"];
+    let accept = "--accept-edited";
+    let arguments = ["compare", files[0], files[1], "--check", "--across", "--json", accept];
     let run = stage.finish(Running::start(stage.scene.command(&arguments)));
     let shown = String::from_utf8_lossy(&edited[..edited.len().min(2000)]).into_owned();
     assert_no_panic(&run);

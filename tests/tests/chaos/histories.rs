@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use pathmeter_e2e::{Run, Running, pathmeter};
+use pathmeter_seal::sealed;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -151,7 +152,8 @@ fn documents(stage: &Stage) -> Vec<(String, String)> {
     let mut document: Value = serde_json::from_str(&run.succeeded().stdout).unwrap();
     let written = |number: usize| {
         document["subject"]["name"] = format!("lab {number}").into();
-        let (name, text) = (format!("out/{number}.json"), document.to_string());
+        let text = sealed(&document.to_string()).unwrap();
+        let name = format!("out/{number}.json");
         stage.scene.write(&name, &text);
         (name, text)
     };

@@ -8,7 +8,8 @@ use pathmeter_trace::Event;
 
 use super::words::{Words, words};
 use super::{
-    DocumentArgs, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, ResultsArg, of_page, percent,
+    DocumentArgs, EditedArg, FilesArgs, FormatArgs, GuestArgs, ProbeArgs, ResultsArg, of_page,
+    percent,
 };
 
 const EXAMPLES: &str = "\
@@ -91,6 +92,9 @@ pub(crate) struct BisectArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,

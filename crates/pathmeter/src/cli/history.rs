@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueHint};
 use pathmeter_history::Date;
 
-use super::{DocumentArgs, GuestArgs};
+use super::{DocumentArgs, EditedArg, GuestArgs};
 
 const HISTORY_EXAMPLES: &str = "\
 Results are in the order of their dates; those of one date in the order in which they were added.
@@ -91,6 +91,9 @@ pub(crate) struct AddArgs {
     /// the session began
     #[arg(long, value_name = "WHEN")]
     pub(crate) date: Option<Date>,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// Which history.
     #[command(flatten)]
     pub(crate) database: DatabaseArg,

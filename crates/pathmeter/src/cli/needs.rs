@@ -3,7 +3,8 @@
 //! compare with the command line's own definition: an option without a row in it fails them.
 
 use self::Need::{
-    Exact, Given, Host, Kernel, Kernels, Never, Nothing, Program, Run, Shown, Sides, Without,
+    Document, Exact, Given, Host, Kernel, Kernels, Never, Nothing, Program, Run, Shown, Sides,
+    Without,
 };
 
 /// What an option needs.
@@ -23,6 +24,8 @@ pub(crate) enum Need {
     Exact,
     /// Kernels only: it is about what results don't hold.
     Kernels(&'static str),
+    /// A subject that is a document, or another document: it is about what documents say.
+    Document,
     /// Two subjects, or one on two CPUs, under two conditions or with two programs.
     Sides,
     /// A program of the user's.
@@ -169,7 +172,12 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         subjects: &["subject"],
         rows: &[
             LOOK,
-            &[("subject", Nothing), ("check", Exact), ("budget", Exact)],
+            &[
+                ("subject", Nothing),
+                ("check", Exact),
+                ("budget", Exact),
+                ("accept_edited", Document),
+            ],
             ROWS,
             PROBES,
             DOCUMENT,
@@ -198,6 +206,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("threshold", Nothing),
                 ("across", Exact),
                 ("times", Exact),
+                ("accept_edited", Document),
             ],
             ROWS,
             PROBES,
@@ -229,6 +238,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("env", Given("program")),
                 ("stdin", Given("program")),
                 ("command", Nothing),
+                ("accept_edited", Document),
             ],
             DOCUMENT,
             FORMATS,
@@ -277,6 +287,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("only", Nothing),
                 ("no_explain", Kernel),
                 ("across", Sides),
+                ("accept_edited", Document),
             ],
             GUEST,
         ],
@@ -323,6 +334,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("check", Nothing),
                 ("threshold", Sides),
                 ("across", Sides),
+                ("accept_edited", Document),
             ],
             ROWS,
             FORMATS,
@@ -399,7 +411,16 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
     VerbNeeds {
         verb: "history add",
         subjects: &[],
-        rows: &[LOOK, &[("results", Nothing), ("commit", Nothing), ("date", Nothing)], WHICH],
+        rows: &[
+            LOOK,
+            &[
+                ("results", Nothing),
+                ("commit", Nothing),
+                ("date", Nothing),
+                ("accept_edited", Nothing),
+            ],
+            WHICH,
+        ],
     },
     VerbNeeds {
         verb: "history show",

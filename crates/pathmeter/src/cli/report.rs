@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 
-use super::GuestArgs;
+use super::{EditedArg, GuestArgs};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::Named;
 
@@ -63,6 +63,9 @@ pub(crate) struct ReportArgs {
     /// Show results together even if more than the kernel differs; the page states the differences
     #[arg(long)]
     pub(crate) across: bool,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,

@@ -14,7 +14,9 @@ use pathmeter_trace::PointWindow;
 
 use super::variable::variable;
 use super::words::{Words, words};
-use super::{DocumentArgs, FormatArgs, GateArgs, GuestArgs, ResultsArg, RowArgs, SumArg, percent};
+use super::{
+    DocumentArgs, EditedArg, FormatArgs, GateArgs, GuestArgs, ResultsArg, RowArgs, SumArg, percent,
+};
 use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
 use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
@@ -208,6 +210,9 @@ pub(crate) struct RunArgs {
     /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
+    /// Whether documents are taken that were edited.
+    #[command(flatten)]
+    pub(crate) edited: EditedArg,
     /// What a gate is held to.
     #[command(flatten)]
     pub(crate) gate: GateArgs,

@@ -65,9 +65,9 @@ pub(crate) fn fails(why: &[String]) {
     }
 }
 
-/// `document` as one line.
+/// `document` as one line, with its seal.
 pub(crate) fn json<D: Serialize>(document: &D) -> Result<Vec<u8>, Failure> {
-    let text = serde_json::to_string(document)
+    let text = pathmeter_seal::to_document(document)
         .map_err(|error| Failure::System { doing: "writing JSON", error: error.into() })?;
     Ok(shown_json((text + "\n").into_bytes()))
 }

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store};
 use pathmeter_model::{KeptResult, clean};
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
-use serde::de::IgnoredAny;
 
 use crate::cli::{
     AddArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, RemoveArgs,
@@ -101,7 +100,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
                 .to_owned(),
         });
     }
-    let Some(bytes) = subject::document(path)? else {
+    let Some(bytes) = subject::sealed_document(path)? else {
         // What is missing is reported as that.
         std::fs::metadata(path).map_err(|error| Failure::File {
             doing: "reading",
@@ -265,8 +264,7 @@ impl Documents<'_> {
 
 /// Refuses to write over a file that holds one document: what `export` writes holds several.
 fn refuse_document(path: &Path) -> Result<(), Failure> {
-    let bytes = subject::document(path)?.unwrap_or_default();
-    if serde_json::from_slice::<IgnoredAny>(&bytes).is_err() {
+    if !subject::is_one_document(path)? {
         return Ok(());
     }
     Err(Failure::Usage {

@@ -84,9 +84,7 @@ impl<'a> Gathered<'a> {
 
     fn add(mut self, times: &Times, screen: &Screen) -> Result<(), Failure> {
         self.boots.add(times.clone()).map_err(|why| Self::refused(self.file, &why))?;
-        let bytes = serde_json::to_vec(&self.boots)
-            .map_err(|error| Failure::System { doing: "writing boots", error: error.into() })?;
-        destination::save(self.file, &bytes)?;
+        destination::save(self.file, &output::json(&self.boots)?)?;
         let count = self.boots.boots.len();
         screen.note(&format!("{} has {count} of this kernel's boots", self.file.display()));
         Ok(())

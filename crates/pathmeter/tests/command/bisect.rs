@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::documents::faults;
 use crate::results::{base, cheaper, leaking, more_expensive};
-use crate::scene::{Ran, Scene};
+use crate::scene::{Ran, Scene, document};
 
 fn write(scene: &Scene, name: &str, result: &pathmeter_model::Measurement) {
-    scene.write(name, serde_json::to_vec(result).unwrap());
+    scene.write(name, document(result));
 }
 
 /// Result files by what they are like.

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::results::base;
-use crate::scene::{Ran, Scene, kernel, qemu};
+use crate::scene::{Ran, Scene, document, kernel, qemu};
 
 fn measure(scene: &Scene, kernel: &str, state: &str) -> Ran {
     scene.run(&["measure", kernel, "--qemu", &qemu(state), "--timeout", "1"])
@@ -103,16 +103,16 @@ fn a_file_that_is_no_kernel_is_named_with_what_it_is() {
 #[test]
 fn a_document_that_is_no_result_is_named() {
     let scene = Scene::new();
-    scene.write("cut.json", &serde_json::to_vec(&base()).unwrap()[..200]);
+    scene.write("cut.json", &document(&base())[..200]);
     assert_unmeasured(&scene.run(&["measure", "cut.json"]), &["cut.json: not JSON"]);
-    scene.write("other.json", r#"{"schema": "pathmeter.comparison/1"}"#);
+    scene.write("other.json", document(&serde_json::json!({"schema": "pathmeter.comparison/1"})));
     assert_unmeasured(&scene.run(&["measure", "other.json"]), &["other.json: the schema is"]);
 }
 
 #[test]
 fn a_result_with_a_byte_order_mark_is_one_and_utf16_is_named() {
     let scene = Scene::new();
-    let text = serde_json::to_string(&base()).unwrap();
+    let text = document(&base());
     scene.write("marked.json", format!("\u{feff}{text}"));
     assert_eq!(scene.run(&["measure", "marked.json"]).code, Some(0));
     let text = format!("\u{feff}{text}");

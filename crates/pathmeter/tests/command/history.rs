@@ -12,14 +12,14 @@ use pathmeter_trace::RowKind;
 
 use crate::results::{base, cheaper, leaking, measured_otherwise, more_expensive, unchanged};
 use crate::rows::program;
-use crate::scene::{Ran, Scene, soak};
+use crate::scene::{Ran, Scene, document, soak};
 
 /// A scene with a history of these results, a day apart.
 fn history(results: &[Measurement]) -> Scene {
     let scene = Scene::new();
     for (number, result) in (1..).zip(results) {
         let name = format!("{number}.json");
-        scene.write(&name, serde_json::to_vec(result).unwrap());
+        scene.write(&name, document(result));
         let date = format!("2026-01-{number:02}");
         let commit = number.to_string().repeat(40);
         let ran = on(&scene, &["add", &name, "--date", &date, "--commit", &commit]);
@@ -121,7 +121,7 @@ fn a_label_that_can_not_be_shown_is_wrong_usage() {
 fn a_plot_has_every_value_and_svg_escapes_what_came_from_outside() {
     let scene = changing();
     insta::assert_snapshot!(on(&scene, &["plot", "switch.yield"]).stdout);
-    scene.write("evil.json", serde_json::to_vec(&cheaper()).unwrap());
+    scene.write("evil.json", document(&cheaper()));
     let label = "<script>&'\"</title>";
     let ran = on(&scene, &["add", "evil.json", "--label", label, "--date", "2026-02-01"]);
     assert_eq!(ran.code, Some(0));
@@ -310,7 +310,7 @@ fn a_number_that_changed_is_no_answer() {
 fn nothing_is_added_to_what_can_not_be_read_back() {
     let scene = history(&[base(), more_expensive()]);
     damage(&scene, "UPDATE part SET packed = x'00' WHERE id = 3");
-    scene.write("3.json", serde_json::to_vec(&leaking()).unwrap());
+    scene.write("3.json", document(&leaking()));
     for (name, part) in [("3.json", "part 3 is not whole"), ("1.json", "result 1 is not whole")] {
         let ran = on(&scene, &["add", name]);
         assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""), "{}", ran.stderr);
@@ -335,7 +335,7 @@ fn a_history_of_an_earlier_version_is_refused_with_the_next_step() {
 fn a_file_that_may_not_grow_keeps_what_was_added() {
     let scene = history(&[base()]);
     let size = std::fs::metadata(scene.path("h.sqlite")).unwrap().len();
-    scene.write("2.json", serde_json::to_vec(&crate::results::large()).unwrap());
+    scene.write("2.json", document(&crate::results::large()));
     let output = Command::new("prlimit")
         .arg(format!("--fsize={size}"))
         .arg(assert_cmd::cargo::cargo_bin!("pathmeter"))
@@ -368,10 +368,10 @@ fn rounds() -> usize {
 }
 
 /// Numbers that look random and are the same every time: Marsaglia's xorshift64.
-struct Numbers(u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         for (left, shift) in [(true, 13), (false, 7), (true, 17)] {
             self.0 ^= if left { self.0 << shift } else { self.0 >> shift };
         }
@@ -423,7 +423,7 @@ fn killed_at_any_instant_nothing_acknowledged_is_lost_and_nothing_is_half_there(
         }
         let names: Vec<String> = (0..3).map(|part| format!("{round}-{part}.json")).collect();
         for (part, name) in (0..).zip(&names) {
-            let bytes = serde_json::to_vec(&distinct(round as u64 * 3 + part)).unwrap();
+            let bytes = document(&distinct(round as u64 * 3 + part));
             scene.write(name, bytes);
         }
         let limit = u64::try_from(span.as_micros()).unwrap();

@@ -3,7 +3,7 @@
 use pathmeter_model::{Boots, Times, example};
 
 use crate::results::{base, more_expensive};
-use crate::scene::Scene;
+use crate::scene::{Scene, document};
 
 const QUICK: [&str; 6] = ["--only", "syscall.getppid,insn.inc", "--replicates", "3", "--seed", "1"];
 
@@ -80,7 +80,10 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
 #[test]
 fn damaged_times_are_refused_by_name() {
     let scene = Scene::new();
-    scene.write("bad.json", br#"{"schema":"pathmeter.times/1","conditions":[]}"#);
+    scene.write(
+        "bad.json",
+        document(&serde_json::json!({"schema": "pathmeter.times/1", "conditions": []})),
+    );
     let ran = scene.run(&["measure", "bad.json"]);
     assert_eq!((ran.code, &*ran.stdout), (Some(3), ""));
     assert!(ran.stderr.contains("bad.json: not a whole pathmeter.times/1"), "{}", ran.stderr);
@@ -108,7 +111,10 @@ fn a_boot_is_added_to_a_file_once() {
 #[test]
 fn times_that_can_not_be_joined_are_refused_before_a_kernel_is_measured() {
     let scene = Scene::with(&base(), &more_expensive());
-    scene.write("bad.json", br#"{"schema":"pathmeter.times/1","conditions":[]}"#);
+    scene.write(
+        "bad.json",
+        document(&serde_json::json!({"schema": "pathmeter.times/1", "conditions": []})),
+    );
     scene.write("one.json", times([10_000, 50_000, 90_000]));
     for (more, told) in [
         (&["--times", "one.json"][..], "nothing to compare"),
@@ -130,7 +136,7 @@ fn times(levels: [u64; 3]) -> String {
         ("switch.yield", 1, &yields),
         ("switch.pipe", 1, &pipe),
     ]);
-    serde_json::to_string(&times).unwrap()
+    document(&times)
 }
 
 /// The same, of the kernel of this release.
@@ -141,7 +147,7 @@ fn times_of(release: &str, levels: [u64; 3]) -> String {
 #[test]
 fn counts_and_times_of_two_kernels_are_joined_only_if_that_is_asked_for() {
     let scene = Scene::new();
-    scene.write("a.json", serde_json::to_string(&base()).unwrap());
+    scene.write("a.json", document(&base()));
     scene.write("a.times.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
     scene.write("b.times.json", times_of("6.2.0", [10_500, 55_000, 90_000]));
     let sides = ["compare", "a.json", "a.json", "--times", "a.times.json"];
@@ -160,8 +166,8 @@ fn counts_and_times_of_two_kernels_are_joined_only_if_that_is_asked_for() {
 #[test]
 fn counts_and_times_are_joined_and_what_both_mean_is_told() {
     let scene = Scene::new();
-    scene.write("a.json", serde_json::to_string(&base()).unwrap());
-    scene.write("b.json", serde_json::to_string(&more_expensive()).unwrap());
+    scene.write("a.json", document(&base()));
+    scene.write("b.json", document(&more_expensive()));
     scene.write("a.times.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
     scene.write("b.times.json", times_of("6.1.0-new", [10_500, 55_000, 90_000]));
     let sides = ["compare", "a.json", "b.json", "--times", "a.times.json"];
@@ -181,7 +187,7 @@ fn times_are_kept_with_the_date_of_their_session_and_given_back() {
     let scene = Scene::new();
     let text = times([10_050, 50_050, 90_050]).replace("\"began\":1,", "\"began\":1790000000,");
     scene.write("a.times.json", &text);
-    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    scene.write("count.json", document(&base()));
     let on = |arguments: &[&str]| scene.run(&[&["history"], arguments, &["--db", "h"]].concat());
     let added = on(&["add", "a.times.json"]);
     assert_eq!((added.code, &*added.stderr), (Some(0), ""));
@@ -246,7 +252,7 @@ fn times_are_a_page_of_one_session_of_two_and_beside_counts() {
     let scene = Scene::new();
     scene.write("a.json", times_of("6.1.0-old", [10_000, 50_000, 90_000]));
     scene.write("b.json", times_of("6.1.0-old", [10_500, 55_000, 90_000]));
-    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    scene.write("count.json", document(&base()));
     let page = |arguments: &[&str]| {
         assert_eq!(reported(&scene, arguments), (Some(0), String::new()), "{arguments:?}");
         scene.read("page.html")
@@ -273,14 +279,14 @@ fn times_are_a_page_of_one_session_of_two_and_beside_counts() {
 fn times_that_no_page_can_show_are_refused_with_the_next_step() {
     let scene = Scene::new();
     scene.write("a.json", times([10_000, 50_000, 90_000]));
-    scene.write("count.json", serde_json::to_string(&base()).unwrap());
+    scene.write("count.json", document(&base()));
     let boot = |id: u64| {
         let mut times: Times = serde_json::from_str(&times([10_000, 50_000, 90_000])).unwrap();
         times.host.boot_id = id.to_string();
         times
     };
     let boots = Boots { boots: vec![boot(1), boot(2)], ..Boots::default() };
-    scene.write("boots.json", serde_json::to_string(&boots).unwrap());
+    scene.write("boots.json", document(&boots));
     for (arguments, told) in [
         (&["a.json", "a.json", "a.json"][..], "3 documents of times: a page compares two"),
         (&["a.json", "boots.json"], "measure host --boots FILE"),
@@ -306,8 +312,8 @@ fn times_that_no_page_can_show_are_refused_with_the_next_step() {
 }
 
 /// A comparison with an interval the wrong way round.
-fn turned(document: &str) -> String {
-    let mut value: serde_json::Value = serde_json::from_str(document).unwrap();
+fn turned(text: &str) -> String {
+    let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
     value["paths"][0]["interval"] = serde_json::json!([2.0, 1.0]);
-    value.to_string()
+    document(&value)
 }

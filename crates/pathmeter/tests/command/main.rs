@@ -29,5 +29,6 @@ mod report;
 mod results;
 mod rows;
 mod scene;
+mod seals;
 mod showcase;
 mod texts;

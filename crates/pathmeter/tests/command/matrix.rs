@@ -14,10 +14,11 @@ use pathmeter_trace::Explain;
 use crate::report::window;
 use crate::results::{base, measured_otherwise, more_expensive};
 use crate::rows::program;
-use crate::scene::{Ran, Scene, kernel, qemu};
+use crate::scene::{Ran, Scene, document, kernel, qemu};
 
 /// A value for each option that takes one.
 const VALUES: &[(&str, &[&str])] = &[
+    ("--accept-edited", &["--accept-edited"]),
     ("--across", &["--across"]),
     ("--against", &["--against", "switch.yield"]),
     ("--all", &["--all"]),
@@ -140,8 +141,9 @@ const IN_A_GUEST: &[(&str, &str)] = &[
     ("--write", "output"),
 ];
 
-/// What changes nothing of two results that can be compared, and is only ever said beforehand.
-const ADMITS: &[&str] = &["--across"];
+/// What changes nothing of two results that are whole and can be compared, and is only ever said
+/// beforehand.
+const ADMITS: &[&str] = &["--accept-edited", "--across"];
 
 /// A kind of subject, as a file of the scene.
 const KINDS: [&str; 9] = [
@@ -158,7 +160,7 @@ const KINDS: [&str; 9] = [
 
 fn scene() -> Scene {
     let scene = Scene::new();
-    let write = |name: &str, value: serde_json::Value| scene.write(name, value.to_string());
+    let write = |name: &str, value: serde_json::Value| scene.write(name, document(&value));
     let result = |result: &Measurement| serde_json::to_value(result).unwrap();
     write("base.json", result(&base()));
     write("new.json", result(&more_expensive()));
@@ -349,7 +351,7 @@ fn list_functions_ignores_nothing() {
 /// That `more` is refused beside results, with its name and the reason.
 fn assert_refused(line: &[&str], more: &[&str], why: &str) {
     let scene = scene();
-    scene.write("other.json", serde_json::to_vec(&measured_otherwise()).unwrap());
+    scene.write("other.json", document(&measured_otherwise()));
     let ran = scene.run(&[line, more].concat());
     assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{line:?} {more:?}");
     assert!(ran.stderr.contains(more[0]) && ran.stderr.contains(why), "{}", ran.stderr);

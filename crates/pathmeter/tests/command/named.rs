@@ -7,7 +7,7 @@ use assert_cmd::Command;
 use pathmeter_measure::results::sha256;
 
 use crate::results::base;
-use crate::scene::{Ran, Scene, kernel};
+use crate::scene::{Ran, Scene, document, kernel};
 
 /// Knows `linux-image-x`, whose file is `package` in the scene, and `linux-image-meta`, whose file
 /// is `meta`; writes down what it fetched.
@@ -27,7 +27,7 @@ esac
 fn scene() -> Scene {
     let result = base();
     let scene = Scene::new();
-    scene.write("package", serde_json::to_vec(&result).unwrap());
+    scene.write("package", document(&result));
     std::fs::create_dir(scene.path("bin")).unwrap();
     scene.write("bin/apt-get", APT);
     let all = std::fs::Permissions::from_mode(0o755);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::documents::faults;
 use crate::results::{base, more_expensive};
-use crate::scene::{Ran, Scene, kernel, qemu};
+use crate::scene::{Ran, Scene, document, kernel, qemu};
 
 const WISHES: &str = "subjects = [\"kernels/*\", \"lab\"]\ncpus = [\"max\"]\n\
                       under = [\"default\", \"boot:nopti\"]\n";
@@ -45,9 +45,7 @@ fn result(plan: &Value, cell: usize) -> Vec<u8> {
     let mut result = base();
     let planned = plan["images"][image]["sha256"].as_str().unwrap();
     planned.clone_into(&mut result.configuration.image_sha256);
-    let mut bytes = serde_json::to_vec(&result).unwrap();
-    bytes.push(b'\n');
-    bytes
+    (document(&result) + "\n").into_bytes()
 }
 
 fn status(scene: &Scene) -> Ran {
@@ -276,7 +274,11 @@ fn a_kernel_that_changed_and_another_qemu_are_named_and_nothing_is_measured() {
     assert_eq!(scene.files("r"), [""; 0]);
     let image = plan["images"][1]["sha256"].as_str().unwrap();
     let edited = scene.read("plan.json").replace(image, &"0".repeat(64));
-    scene.write("plan.json", edited.replace("\"pathmeter\":\"", "\"pathmeter\":\"9"));
+    let edited = edited.replace("\"pathmeter\":\"", "\"pathmeter\":\"9");
+    scene.write("plan.json", &edited);
+    let ran = run(&scene, &[]);
+    assert!(ran.stderr.contains("plan.json: \"pathmeter.plan/1\" whose seal"), "{}", ran.stderr);
+    scene.write("plan.json", document(&serde_json::from_str::<Value>(&edited).unwrap()));
     let ran = run(&scene, &[]);
     assert!(ran.stderr.contains("it was made for pathmeter 9"), "{}", ran.stderr);
 }
@@ -284,7 +286,7 @@ fn a_kernel_that_changed_and_another_qemu_are_named_and_nothing_is_measured() {
 #[test]
 fn a_file_that_is_no_plan_is_refused_by_each_verb() {
     let scene = Scene::new();
-    scene.write("plan.json", "{\"schema\":\"pathmeter.result/1\"}");
+    scene.write("plan.json", document(&serde_json::json!({"schema": "pathmeter.result/1"})));
     std::fs::create_dir(scene.path("results")).unwrap();
     for verb in [&["run"][..], &["status"], &["recheck", "--sample", "1"]] {
         let ran = scene.run(&[&["plan"], verb, &["plan.json", "--results", "results"]].concat());
@@ -309,7 +311,7 @@ fn folders_are_joined_or_refused() {
     assert_eq!(shown.code, Some(75));
     let mut other = base();
     other.paths[0] = pathmeter_model::example::path("syscall.getppid", &[331, 330, 330]);
-    scene.write(&format!("b/{}.json", ids[1]), serde_json::to_vec(&other).unwrap());
+    scene.write(&format!("b/{}.json", ids[1]), document(&other));
     let ran = scene.run(&["plan", "merge", "a", "b", "-o", "new"]);
     assert_eq!((ran.code, &ran.stdout[..]), (Some(1), ""));
     let told = "differ: syscall.getppid: sample 0 is 330 and 331; nothing was joined";
@@ -345,7 +347,7 @@ fn a_folder_of_results_stands_for_all_of_them() {
         let mut result = base();
         name.clone_into(&mut result.subject.name);
         name.clone_into(&mut result.configuration.image_sha256);
-        scene.write(&format!("results/{id}.json"), serde_json::to_vec(&result).unwrap());
+        scene.write(&format!("results/{id}.json"), document(&result));
     }
     scene.write("results/nodes-n1-1.jsonl", "");
     scene.write(&format!("results/{}.failure-1.json", ids(&plan)[4]), "{}");
@@ -360,7 +362,7 @@ fn a_folder_of_results_stands_for_all_of_them() {
     assert!(scene.read("page.html").contains("linux-6.9"));
     let mut last = more_expensive();
     "linux-6.12".clone_into(&mut last.subject.name);
-    scene.write(&format!("results/{}.json", ids(&plan)[0]), serde_json::to_vec(&last).unwrap());
+    scene.write(&format!("results/{}.json", ids(&plan)[0]), document(&last));
     let ran = scene.run(&["bisect", "results", "--path", "switch.yield"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let first = format!("first that differs: results/{}.json (3 measurements)", ids(&plan)[0]);

@@ -2,9 +2,10 @@
 
 use pathmeter_model::{Measurement, Threshold, compare, example};
 use pathmeter_trace::{Explain, SubjectWindow};
+use serde_json::Value;
 
 use crate::results::{base, cheaper, measured_otherwise, more_expensive};
-use crate::scene::{Ran, Scene};
+use crate::scene::{Ran, Scene, document};
 
 fn reported(scene: &Scene, arguments: &[&str]) -> Ran {
     scene.run(&[&["report", "-o", "report.html"], arguments].concat())
@@ -26,7 +27,7 @@ fn two_results_are_a_page_and_nothing_is_printed() {
 #[test]
 fn one_result_and_three_are_pages_too() {
     let scene = Scene::with(&base(), &more_expensive());
-    scene.write("third.json", serde_json::to_vec(&cheaper()).unwrap());
+    scene.write("third.json", document(&cheaper()));
     assert_eq!(reported(&scene, &["base.json"]).code, Some(0));
     assert!(
         scene.read("report.html").contains("<h1>4 paths measured on 6.1.0-old, 1 unsupported.")
@@ -53,14 +54,14 @@ fn functions_of_results_are_those_of_documents_beside_them() {
     second.configuration.image_sha256 = "b".repeat(64);
     third.configuration.image_sha256 = "c".repeat(64);
     let scene = Scene::with(&first, &second);
-    scene.write("third.json", serde_json::to_vec(&third).unwrap());
+    scene.write("third.json", document(&third));
     // The first two are known; of the third kernel there is a window on another CPU.
     for (name, [one, two]) in [
         ("explain.json", [window(&first, 3300), window(&second, 3333)]),
         ("other.json", [window(&second, 3333), window(&third, 2900)]),
     ] {
         let explain = Explain::new(one, Some(two));
-        scene.write(name, serde_json::to_vec(&explain).unwrap());
+        scene.write(name, document(&explain));
     }
     let given = ["base.json", "new.json", "third.json", "explain.json", "other.json"];
     let ran = reported(&scene, &given);
@@ -103,12 +104,24 @@ fn a_comparison_is_a_page_unless_it_was_changed() {
     let scene = Scene::new();
     let comparison = compare(&base(), &more_expensive(), Threshold::default());
     let mut value = serde_json::to_value(&comparison).unwrap();
-    scene.write("whole.json", value.to_string());
+    scene.write("whole.json", document(&value));
     assert_eq!(reported(&scene, &["whole.json"]).code, Some(0));
-    value["paths"][1]["difference"] = 1.into();
-    scene.write("changed.json", value.to_string());
-    let ran = reported(&scene, &["changed.json"]);
-    assert!(ran.code == Some(3) && ran.stderr.contains("is not new less base"), "{ran:?}");
+    // Sealed again, so that it is what it says that is refused.
+    let mut refused = |field: &str, number: Value, told: &str| {
+        let whole = std::mem::replace(&mut value["paths"][1][field], number);
+        scene.write("changed.json", document(&value));
+        value["paths"][1][field] = whole;
+        let ran = reported(&scene, &["changed.json"]);
+        assert!(ran.code == Some(3) && ran.stderr.contains(told), "{field}: {ran:?}");
+    };
+    refused("difference", 1.into(), "is not new less base");
+    refused("base", 3301.into(), "is not new less base");
+    refused(
+        "percent",
+        41.99.into(),
+        "percent of \"switch.yield\": is not the difference in percent",
+    );
+    refused("percent", 1.000_001.into(), "is not the difference in percent");
 }
 
 #[test]
@@ -142,7 +155,7 @@ fn the_page_is_not_written_over_what_it_is_made_of() {
 #[test]
 fn a_file_that_ends_in_svg_gets_the_heat_map_as_a_picture() {
     let scene = Scene::with(&base(), &more_expensive());
-    scene.write("third.json", serde_json::to_vec(&cheaper()).unwrap());
+    scene.write("third.json", document(&cheaper()));
     let drawn = |more: &[&str]| {
         let subjects = ["report", "base.json", "new.json", "third.json", "-o", "heat.svg"];
         let ran = scene.run(&[&subjects, more].concat());
@@ -162,7 +175,7 @@ fn a_file_that_ends_in_svg_gets_the_heat_map_as_a_picture() {
 fn a_picture_is_of_two_or_more_results_and_nothing_else() {
     let scene = Scene::with(&base(), &more_expensive());
     let comparison = compare(&base(), &more_expensive(), Threshold::default());
-    scene.write("compared.json", serde_json::to_vec(&comparison).unwrap());
+    scene.write("compared.json", document(&comparison));
     let refused = |arguments: &[&str], why: &str| {
         let ran = scene.run(&[&["report"], arguments].concat());
         assert!(ran.code == Some(2) && ran.stderr.contains(why), "{ran:?}");

@@ -6,7 +6,7 @@ use pathmeter_model::{Ended, PathEvents, PathResult, RowKind, Unit};
 use pathmeter_trace::{AlsoCounted, Event, Events, counted_events};
 
 use crate::results::{base, unchanged};
-use crate::scene::{Ran, Scene};
+use crate::scene::{Ran, Scene, document};
 
 /// A program of which `openat` and one region cost so much, six times.
 pub(crate) fn program(openat: u64, region: u64) -> ProgramExample {
@@ -27,7 +27,7 @@ pub(crate) fn program(openat: u64, region: u64) -> ProgramExample {
 
 /// The document of its result.
 pub(crate) fn bytes(program: &ProgramExample) -> Vec<u8> {
-    serde_json::to_vec(&program.result()).unwrap()
+    document(&program.result()).into_bytes()
 }
 
 fn run(new: &ProgramExample, budget: &str, more: &[&str]) -> Ran {

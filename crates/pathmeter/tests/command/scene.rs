@@ -5,6 +5,7 @@ use std::process::Output;
 
 use assert_cmd::Command;
 use pathmeter_model::Measurement;
+use serde::Serialize;
 
 /// A folder with its own cache.
 pub(crate) struct Scene {
@@ -27,8 +28,8 @@ impl Scene {
     /// A folder that holds `base.json` and `new.json`.
     pub(crate) fn with(base: &Measurement, new: &Measurement) -> Self {
         let scene = Self::new();
-        scene.write("base.json", serde_json::to_vec(base).unwrap());
-        scene.write("new.json", serde_json::to_vec(new).unwrap());
+        scene.write("base.json", document(base));
+        scene.write("new.json", document(new));
         scene
     }
 
@@ -71,6 +72,11 @@ impl From<Output> for Ran {
             stderr: String::from_utf8(output.stderr).unwrap(),
         }
     }
+}
+
+/// A document as pathmeter writes it, without the line's end.
+pub(crate) fn document<D: Serialize>(document: &D) -> String {
+    pathmeter_seal::to_document(document).unwrap()
 }
 
 /// Whether the tests' long forms are wanted (`make soak`).

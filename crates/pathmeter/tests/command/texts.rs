@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::results::{base, leaking};
 use crate::rows::program;
-use crate::scene::{Scene, kernel, qemu, soak};
+use crate::scene::{Scene, document, kernel, qemu, soak};
 
 /// Each text is given to every so manieth input.
 const APART: usize = 8;
@@ -63,9 +63,9 @@ fn result(scene: &Scene, change: impl FnOnce(&mut Value)) {
     changed(scene, "it.json", serde_json::to_value(base()).unwrap(), change);
 }
 
-fn changed(scene: &Scene, file: &str, mut document: Value, change: impl FnOnce(&mut Value)) {
-    change(&mut document);
-    scene.write(file, document.to_string());
+fn changed(scene: &Scene, file: &str, mut value: Value, change: impl FnOnce(&mut Value)) {
+    change(&mut value);
+    scene.write(file, document(&value));
 }
 
 /// A result whose texts are all hostile, and whole.
@@ -172,21 +172,21 @@ const INPUTS: [Input; 46] = [
     ("an experiment's document", |scene, text| {
         scene.write(
             "e.json",
-            json!({"schema": "pathmeter.experiment/1", "judged": [{"outcome": text}]}).to_string(),
+            document(&json!({"schema": "pathmeter.experiment/1", "judged": [{"outcome": text}]})),
         );
         words(&["report", "e.json", "-o", "p.html"])
     }),
     ("an explanation's document", |scene, text| {
         scene.write(
             "e.json",
-            json!({"schema": "pathmeter.explain/1", "base": {"idle": text}}).to_string(),
+            document(&json!({"schema": "pathmeter.explain/1", "base": {"idle": text}})),
         );
         words(&["report", "e.json", "-o", "p.html"])
     }),
     ("a settings document", |scene, text| {
         scene.write(
             "s.json",
-            json!({"schema": "pathmeter.settings/1", "base": {"kind": text}}).to_string(),
+            document(&json!({"schema": "pathmeter.settings/1", "base": {"kind": text}})),
         );
         words(&["report", "s.json", "-o", "p.html"])
     }),

@@ -10,11 +10,12 @@ use thiserror::Error;
 use crate::{
     causes::Causes,
     conditions::MeasuredWith,
+    event::Event,
     recording::Recording,
     recording::{
         difference::{Difference, difference},
         footprint::Footprint,
-        tree::WindowTree,
+        tree::{Census, Counts, EventCounts, WindowTree, add_census, events},
     },
 };
 
@@ -177,6 +178,9 @@ pub enum ExplainFault {
     /// The nodes' instructions don't add up.
     #[error("the instructions of its call tree do not add up to the total")]
     Total,
+    /// A number of a function or of the window is not that of the nodes.
+    #[error("the numbers of its functions do not follow from its call tree")]
+    Functions,
     /// The difference is another.
     #[error("its difference does not follow from its two windows")]
     Difference,
@@ -237,7 +241,49 @@ fn check_window(window: &WindowTree) -> Result<(), ExplainFault> {
     }
     check_tree(window)?;
     let sum: u64 = window.nodes.iter().map(|node| node.counts.instructions).sum();
-    if sum == window.total { Ok(()) } else { Err(ExplainFault::Total) }
+    if sum != window.total {
+        return Err(ExplainFault::Total);
+    }
+    if follows(window) { Ok(()) } else { Err(ExplainFault::Functions) }
+}
+
+/// Whether the numbers of the functions and of the window are those of the nodes. Lines and pages,
+/// which no node has, are the functions' own.
+fn follows(window: &WindowTree) -> bool {
+    let mut functions = vec![(Counts::default(), Census::new()); window.functions.len()];
+    let (mut counts, mut census) = (Counts::default(), Census::new());
+    for node in &window.nodes {
+        let function = &mut functions[node.function as usize];
+        for (counts, census) in [(&mut counts, &mut census), (&mut function.0, &mut function.1)] {
+            *counts += node.counts;
+            add_census(census, &node.census);
+        }
+    }
+    let are_own = window.functions.iter().zip(functions).all(|(function, (counts, census))| {
+        let in_lines: u64 = function.lines.iter().map(|line| line.instructions).sum();
+        (function.counts, &function.census) == (counts, &census)
+            && in_lines <= counts.instructions
+            && are_of(&function.events, &counts, &function.footprint, &census)
+    });
+    are_own
+        && window.clock == counts.clock
+        && window.census == census
+        && are_of(&without_footprint(&window.events), &counts, &Footprint::default(), &census)
+}
+
+/// Whether each number of `stated` is that of what was counted.
+fn are_of(stated: &EventCounts, counts: &Counts, touched: &Footprint, census: &Census) -> bool {
+    let counted = events(counts, touched, census);
+    stated.iter().all(|(event, number)| counted.get(event) == Some(number))
+}
+
+/// The events but for the lines and pages that a window touches, which are its own.
+fn without_footprint(events: &EventCounts) -> EventCounts {
+    let is_touched = |event: &Event| {
+        let touched = [Event::DataLines, Event::DataPages, Event::CodeLines, Event::CodePages];
+        touched.contains(event)
+    };
+    events.iter().filter(|(event, _)| !is_touched(event)).map(|(it, n)| (*it, *n)).collect()
 }
 
 /// Each node has a function, and is in preorder: its parent is among the nodes that are open.
@@ -258,5 +304,5 @@ fn check_tree(window: &WindowTree) -> Result<(), ExplainFault> {
 /// The document's schema, published as `docs/schemas/pathmeter.explain-1.json`.
 pub fn explain_schema() -> Schema {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<Explain>()
+    pathmeter_seal::with_seal(settings.into_generator().into_root_schema_for::<Explain>())
 }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{Measurement, parse_measurement};
+use pathmeter_seal::unsealed;
 use serde::{Deserialize, Serialize};
 
 use super::meter::Measured;
@@ -67,7 +68,10 @@ impl State {
             error,
         })?;
         let kept = Kept { asked: asked.to_owned(), strangers };
-        save(&folder.join("state.json"), &output::json(&kept)?)?;
+        let bytes = serde_json::to_vec(&kept);
+        let bytes = bytes
+            .map_err(|error| Failure::System { doing: "writing JSON", error: error.into() })?;
+        save(&folder.join("state.json"), &bytes)?;
         Ok(Self { folder, kept })
     }
 
@@ -108,9 +112,10 @@ impl State {
         self.folder.join(format!("{commit}.result"))
     }
 
-    /// What was kept of a commit.
+    /// What was kept of a commit; what was damaged is measured again.
     pub(super) fn of(&self, commit: &str) -> Option<Measured> {
-        let result = parse_measurement(&fs::read(self.result(commit)).ok()?).ok()?;
+        let bytes = fs::read(self.result(commit)).ok()?;
+        let result = parse_measurement(&unsealed(&bytes).ok()?).ok()?;
         Some(Measured { file: self.kernel(commit), result })
     }
 

@@ -1,11 +1,16 @@
 //! `plan merge`: folders of results joined into one.
 
-use pathmeter_plan::{Folder, MergeError, merge};
+use pathmeter_plan::{Folder, Left, MergeError, merge};
 
 use super::node::failed;
 use crate::cli::MergeArgs;
+use crate::screen::formats;
 use crate::screen::output::{self, Screen, print_line};
 use pathmeter_measure::failure::{Exit, Failure};
+
+/// What to do about a result that was left out.
+const LOST: &str = "no folder has this cell's result: have it measured again, pathmeter plan run \
+                    PLAN --results FOLDER, and join the folders again";
 
 /// Joins the folders.
 pub(super) fn run(args: &MergeArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -20,10 +25,13 @@ pub(super) fn run(args: &MergeArgs, screen: &Screen) -> Result<Exit, Failure> {
             return Ok(Exit::Worse);
         }
     };
-    for damaged in &merged.damaged {
-        screen.note(&format!("{} is no result, and was left out", damaged.display()));
+    for Left { path, what, .. } in merged.left.iter().filter(|left| !left.is_lost) {
+        screen.note(&format!("{} was left out, and is in another folder: {what}", path.display()));
     }
     let (results, new) = (merged.results, merged.new);
     output::print(format!("{results} results, {new} of them new\n").as_bytes())?;
+    let lost = merged.left.into_iter().filter(|left| left.is_lost);
+    let lost = lost.map(|Left { path, what, .. }| Failure::PlanResult { path, what, help: LOST });
+    formats::failed(lost.collect())?;
     Ok(Exit::Done)
 }

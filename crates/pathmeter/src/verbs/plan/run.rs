@@ -6,7 +6,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pathmeter_plan::{Cell, FailureClass, FailureRecord, FailureSchema, Folder, Found, Plan, Put};
+use pathmeter_plan::{
+    Cell, FailureClass, FailureRecord, FailureSchema, Folder, Kept, Lists, Plan, Put,
+};
 
 use super::loaded::{absolute, cells, read};
 use super::measured::{Measured, Stand};
@@ -18,6 +20,7 @@ use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::threads::each;
+use pathmeter_model::Measurement;
 
 /// Most lines of messages that a record keeps, the last ones.
 const MOST_LINES: usize = 40;
@@ -34,6 +37,7 @@ pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> 
         plan: &plan,
         stand: &stand,
         folder: &folder,
+        lists: Lists::of([&folder]).map_err(failed)?,
         node: node(),
         screen,
         board: &board,
@@ -66,6 +70,8 @@ struct Run<'a> {
     plan: &'a Plan,
     stand: &'a Stand<'a>,
     folder: &'a Folder,
+    /// What was written there before.
+    lists: Lists,
     node: String,
     screen: &'a Screen,
     board: &'a Board,
@@ -139,13 +145,21 @@ impl Run<'_> {
         }
     }
 
-    /// Whether the cell has a result of its kernel.
+    /// Whether the cell has its result. What lies there otherwise is named: it is measured again.
     fn has_result(&self, cell: &Cell) -> Result<bool, Failure> {
-        let planned = &self.plan.images[cell.image].sha256;
-        Ok(match self.folder.result(&cell.id).map_err(failed)? {
-            Found::Whole(result, _) => result.configuration.image_sha256 == *planned,
-            Found::Missing | Found::Damaged(_) => false,
-        })
+        let is_of = |result: &Measurement| self.plan.is_of(cell, result);
+        match self.lists.find(self.folder, &cell.id, is_of).map_err(failed)? {
+            Kept::Whole(_) => Ok(true),
+            Kept::Missing => Ok(false),
+            Kept::Damaged(what) => {
+                let place = self.folder.place(&cell.id);
+                let told = format!("note: {}: {what}; it is measured again", place.display());
+                if !self.screen.quiet() {
+                    self.board.aside(|| print_line(&told));
+                }
+                Ok(false)
+            }
+        }
     }
 
     /// Tells a failure and keeps it.

@@ -1,0 +1,17 @@
+//! The argument that takes documents which were edited.
+
+use clap::Args;
+
+/// Whether documents are taken that were edited.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct EditedArg {
+    /// Take documents that were edited after pathmeter wrote them, and mark their subjects as
+    /// edited
+    ///
+    /// Every document of pathmeter has a seal, a digest of its content. Without this option, a
+    /// document that has none, or that of other content, is refused. With it, the names of its
+    /// subjects end in "(edited)" wherever its numbers are shown, and in what is written of it
+    /// (docs/reference/results.md).
+    #[arg(long)]
+    pub(crate) accept_edited: bool,
+}
