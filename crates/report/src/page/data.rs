@@ -33,7 +33,7 @@ pub(super) struct Data {
 pub(super) struct History {
     pub(super) kernels: Vec<String>,
     pub(super) paths: Vec<String>,
-    /// By path, then by kernel: the most frequent value.
+    /// By path, then by kernel: the row's value.
     pub(super) values: Vec<Vec<Option<u64>>>,
     /// By path, then by kernel: pairs of the place of an event's name and its number.
     pub(super) events: Vec<Vec<Vec<u64>>>,
