@@ -101,7 +101,7 @@ pub fn judge(base: &Histogram, new: &Histogram) -> Option<Judgement> {
     if let Some(shift) = whole_shift(base, new) {
         // No finite set is its own, moved. So what is alike overlaps, and no rule before that
         // holds; and of what is moved as a whole no other shift leaves as little.
-        let value = base.median()?;
+        let value = base.mode()?;
         return Some(change(value, moved(value, shift)?));
     }
     by_the_rules(base, new)
@@ -133,7 +133,7 @@ fn by_the_rules(base: &Histogram, new: &Histogram) -> Option<Judgement> {
 struct Side<'a> {
     all: &'a Histogram,
     typical: Vec<u64>,
-    /// The value that stands for the side.
+    /// Median of the typical samples, so that it is a typical value.
     median: u64,
     /// How far from a value seen here a value still counts as seen; 0 unless diffuse.
     reach: u64,
@@ -142,7 +142,7 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn of(all: &'a Histogram) -> Option<Self> {
         let typical = all.typical();
-        let median = all.median()?;
+        let median = all.only(&typical).median()?;
         let reach = if typical.len() < DIFFUSE_VALUES { 0 } else { reach_of(&typical) };
         Some(Self { all, typical, median, reach })
     }
@@ -331,16 +331,11 @@ impl Pair<'_> {
         here.min(u128::from(moved) * self.base.total())
     }
 
-    /// The judgement that base moved by `shift`: at the value that stands for base if new has that
-    /// one, moved, or else at the value most frequent on both sides.
+    /// The judgement that base moved by `shift`, measured at the value most frequent on both sides.
     fn at_shift(&self, shift: i128) -> Option<Judgement> {
-        let agreement = |value: (u64, u64)| self.agreement_at(value, shift);
-        let is_median = |value: u64| value == self.base.median;
-        let rank = |&it: &(u64, u64)| {
-            let agrees = agreement(it);
-            (is_median(it.0) && agrees > 0, agrees, Reverse(it.0))
-        };
-        let (base, _) = self.base.all.iter().max_by_key(rank)?;
+        let values = self.base.all.iter();
+        let most = values.max_by_key(|&it| (self.agreement_at(it, shift), Reverse(it.0)));
+        let (base, _) = most?;
         Some(change(base, moved(base, shift)?))
     }
 }

@@ -63,20 +63,20 @@ fn twice_as_many_strays_over_many_values_are_not_a_mode() {
 }
 
 #[test]
-fn overlapping_sets_are_the_same_at_the_value_of_base() {
+fn overlapping_sets_are_the_same_at_their_most_frequent_common_value() {
     let base = set(&[(4739, 60), (6781, 40)]);
-    assert_eq!(judged(&base, &set(&[(4739, 20), (6781, 80)])), (Same, 4739, 4739));
+    assert_eq!(judged(&base, &set(&[(4739, 20), (6781, 80)])), (Same, 6781, 6781));
 }
 
 #[test]
 fn a_set_of_several_values_moves_as_a_whole() {
-    assert_eq!(judged(&each_once(100..=111), &each_once(103..=114)), (Higher, 105, 108));
-    assert_eq!(judged(&each_once(103..=114), &each_once(100..=111)), (Lower, 108, 105));
+    assert_eq!(judged(&each_once(100..=111), &each_once(103..=114)), (Higher, 100, 103));
+    assert_eq!(judged(&each_once(103..=114), &each_once(100..=111)), (Lower, 103, 100));
 }
 
 #[test]
 fn a_dense_set_moved_by_one_agrees_in_nine_tenths_and_is_still_a_change() {
-    assert_eq!(judged(&each_once(100..=111), &each_once(101..=112)), (Higher, 105, 106));
+    assert_eq!(judged(&each_once(100..=111), &each_once(101..=112)), (Higher, 100, 101));
 }
 
 #[test]
