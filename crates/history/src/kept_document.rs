@@ -158,7 +158,7 @@ fn row(result: &PathResult) -> NewRow<'_> {
     let point = Point {
         status: result.status,
         unit: result.unit,
-        value: estimate.map(|it| it.value),
+        value: result.value(),
         low: estimate.and_then(|it| it.typical.first()).copied(),
         high: estimate.and_then(|it| it.typical.last()).copied(),
     };

@@ -2,7 +2,7 @@
 //! what several files keep to.
 
 /// The version of the tables that this code makes and knows.
-pub const SCHEMA_VERSION: i64 = 3;
+pub const SCHEMA_VERSION: i64 = 4;
 
 /// How long another writer is waited for, in seconds.
 pub(crate) const BUSY_SECONDS: u64 = 60;

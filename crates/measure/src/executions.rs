@@ -11,10 +11,3 @@ pub fn counted(name: &str, runs: &[Vec<RegionWindow>], checks: Vec<Check>) -> Pa
     let events = PathEvents::new(events.iter(), Vec::new());
     PathResult::ok(name, Unit::Instructions, &samples, checks).counting(events)
 }
-
-/// The lower one of the two in the middle, if there are two.
-pub fn median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
-}

@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(counts.retired, [[333, 335], [333, 335]]);
         assert_eq!(counts.events.of_samples, [0, 1, 0, 1]);
         assert_eq!(counts.events.placement, [16]);
-        assert_eq!(counts.events.typical(Event::User), 5);
+        assert_eq!(counts.events.value(Event::User), 5);
     }
 
     #[test]

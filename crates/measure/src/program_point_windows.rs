@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use pathmeter_model::{Check, PathResult, Unit};
+use pathmeter_model::{Check, PathResult, Unit, lower_median};
 use pathmeter_trace::{
     AccountWindow, Event, KernelWindow, LoosePoints, PointTable, PointWindow, RegionWindow,
 };
 
-use crate::executions::{counted, median};
+use crate::executions::counted;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::points;
@@ -150,7 +150,7 @@ fn row(
     sampled: &[Vec<KernelWindow>],
     lines: bool,
 ) -> PathResult {
-    let checks = checks(all, lines);
+    let checks = checks(all, sampled, lines);
     if sampled.iter().all(Vec::is_empty) {
         let ever = all.iter().any(|window| window.count > 0);
         let only_cold = "it began in the first run only, which is cold";
@@ -164,15 +164,17 @@ fn row(
     counted(name, &runs, checks).with_lower_bounds(open)
 }
 
-/// What else is known of a window: in all runs together, or the median of its executions.
-fn checks(all: &[AccountWindow], lines: bool) -> Vec<Check> {
+/// What else is known of a window: in all runs together, or what stands for the executions that are
+/// its samples.
+fn checks(all: &[AccountWindow], sampled: &[Vec<KernelWindow>], lines: bool) -> Vec<Check> {
     let windows = || all.iter().flat_map(|window| &window.windows);
+    let samples = || sampled.iter().flatten();
     let sum = |count: fn(&AccountWindow) -> u64| all.iter().map(count).fold(0, u64::saturating_add);
     let loose: LoosePoints = all.iter().map(|window| window.loose).sum();
-    let of_event = |event| median(windows().map(|window| window.counts.events.of(event)));
+    let of_event = |event| lower_median(samples().map(|window| window.counts.events.of(event)));
     let always = [
         ("executions", sum(|window| window.count)),
-        ("user code", median(windows().map(|window| window.counts.user))),
+        ("user code", lower_median(samples().map(|window| window.counts.user))),
         ("string bytes", of_event(Event::StringBytes)),
     ];
     let lines = lines.then(|| ("lines", of_event(Event::DataLines)));

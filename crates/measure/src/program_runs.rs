@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use pathmeter_model::{
     Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
+    lower_median,
 };
 use pathmeter_trace::{
     Account, AccountCell, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts,
@@ -12,7 +13,7 @@ use pathmeter_trace::{
     VECTOR, counted_events, folded,
 };
 
-use crate::executions::{counted, median};
+use crate::executions::counted;
 use crate::program_point_windows::ProgramWindows;
 use crate::program_processes::{self, include, processes};
 use crate::program_threads::{self, add_threads};
@@ -146,7 +147,7 @@ fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
 /// run has none, because the row is absent there.
 fn typical(runs: Vec<Functions>) -> Option<Vec<FunctionCost>> {
     let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
-    let median = median(runs.iter().map(sum));
+    let median = lower_median(runs.iter().map(sum));
     let run = runs.into_iter().find(|run| sum(run) == median)?;
     let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
     let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
@@ -201,7 +202,7 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
         unproved if unproved == executions => "no: the region has no expectation".to_owned(),
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
-    let user = median(all.iter().flat_map(|region| &region.windows).map(|window| window.user));
+    let user = lower_median(samples.iter().flatten().map(|window| window.user));
     let checks = vec![
         Check::new("executions", &executions),
         Check::new("user code", &user),

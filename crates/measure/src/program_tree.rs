@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_model::{ProgramRun, RowKind, row_name};
+use pathmeter_model::{ProgramRun, RowKind, lower_median, row_name};
 use pathmeter_trace::{
     Account, AccountTree, Accounts, AlsoCounted, BlockFunction, BlockNames, Explain, KernelPlaces,
     Owner, ProgramFunction, ProgramTree, RecordedWindows, Resolve, SourceLine, SubjectWindow,
@@ -15,7 +15,6 @@ use pathmeter_vm::{Accounting, RanProgram};
 
 use crate::beside::REGIONS;
 use crate::debug_file::DebugFile;
-use crate::executions::median;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::jit_code::JitCode;
@@ -305,7 +304,7 @@ fn totals(wanted: &Wanted<'_>, trees: &[TreeRun], runs: &[ProgramRun]) -> Result
 /// no instruction there.
 fn shown(totals: &[u64]) -> Option<usize> {
     let first = usize::from(totals.len() > 1);
-    let median = median(totals.iter().skip(first).copied());
+    let median = lower_median(totals.iter().skip(first).copied());
     let found = totals.iter().skip(first).position(|total| *total == median)?;
     (median > 0).then_some(found + first)
 }

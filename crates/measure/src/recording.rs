@@ -1,13 +1,14 @@
 //! Recorded paths: the guest is restored once more, the recorder writes down every instruction of
 //! the paths' windows, and the decoder makes the call tree of one window of each: the one that a
-//! comparison's row shows, or else the most frequent one. Its steps of the clock are checked
+//! comparison's row shows, one with the value of the path's own row, or else, where nothing was
+//! measured, the most frequent one. Its steps of the clock are checked
 //! against what the guest's own clock counted in the same windows.
 
 use std::sync::PoisonError;
 
 use pathmeter_catalogue::{Suite, WARMUP, Wait};
 use pathmeter_debuginfo::SourceFrame;
-use pathmeter_model::{PairShown, PairsCompared};
+use pathmeter_model::{PairShown, PairsCompared, PathResult};
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
     decode_window,
@@ -62,7 +63,17 @@ impl<'a> RecordablePath<'a> {
     /// The path, recorded by the window that the row of a comparison shows, if it shows one.
     #[must_use]
     pub fn showing(self, pairs: Option<PairsCompared>) -> Self {
-        let place = pairs.and_then(|pairs| pairs.shown).and_then(|PairShown { run, execution }| {
+        self.at(pairs.and_then(|pairs| pairs.shown))
+    }
+
+    /// The path, recorded by the window that stands for all that were measured.
+    #[must_use]
+    pub fn standing_for(self, measured: &PathResult) -> Self {
+        self.at(measured.typical_sample())
+    }
+
+    fn at(self, place: Option<PairShown>) -> Self {
+        let place = place.and_then(|PairShown { run, execution }| {
             let (run, window) = (u32::try_from(run).ok()?, u64::try_from(execution?).ok()?);
             Some(WindowPlace { run, window })
         });

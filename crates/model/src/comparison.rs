@@ -114,7 +114,8 @@ pub struct PathComparison {
     pub path: String,
     /// What `base`, `new` and `difference` count.
     pub unit: Unit,
-    /// Base's value. Of a path with several exact values the one that decides the verdict.
+    /// Base's value. Of a row with several exact values that of the pair in `pairs.shown`, which
+    /// has the difference, and base's own value if such a pair has it.
     pub base: Option<u64>,
     /// New's value, likewise.
     pub new: Option<u64>,
@@ -175,7 +176,7 @@ pub struct PairsCompared {
     pub shown: Option<PairShown>,
 }
 
-/// An execution of a run, on both sides.
+/// An execution of a run, on both sides of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PairShown {
     /// The run, from 0.
@@ -215,11 +216,16 @@ impl Comparison {
         for (row, path) in self.paths.iter_mut().zip(&result.paths) {
             (row.base, row.base_at_least, row.base_values) = (None, false, 0);
             (row.difference, row.percent) = (None, None);
-            let work = path.costs().map(|costs| costs.typical().instructions);
-            row.new = work.or_else(|| Some(path.estimate.as_ref()?.value));
+            row.new = path.value();
             row.new_at_least = row.new.is_some_and(|new| path.is_lower_bound(new));
             row.reason.clone_from(&path.reason);
         }
+    }
+
+    /// How many of the rows that say something of the subject have each verdict: all paths, of a
+    /// program the rows of its own work.
+    pub fn own_summary(&self) -> Summary {
+        Summary::of(self.paths.iter().filter(|path| path.is_own_work()))
     }
 
     /// Whether a kernel is compared with the lab kernel, which has the bare mechanisms.

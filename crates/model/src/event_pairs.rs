@@ -72,7 +72,11 @@ impl EventPair {
         let judged = [self.judgement.base, self.judgement.new];
         let direction = difference(judged).signum();
         let there = place.and_then(|place| self.at(place));
-        let there = there.filter(|there| difference(*there).signum() == direction);
+        // A mode that appeared is shown by the number that appeared, wherever it did.
+        let is_mode = self.judgement.verdict == stats::Verdict::ModeAppeared;
+        let there = there.filter(|there| {
+            difference(*there).signum() == direction && (!is_mode || there[1] == judged[1])
+        });
         let [base, new] = there.unwrap_or(judged);
         EventComparison::of(self.event, Judgement { base, new, ..self.judgement })
     }

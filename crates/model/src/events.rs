@@ -180,9 +180,9 @@ impl PathEvents {
         self.column(event).is_some()
     }
 
-    /// The number of `event` that most samples had.
-    pub fn typical(&self, event: Event) -> u64 {
-        self.histogram(event).mode().unwrap_or(0)
+    /// The row's number of `event`: the lower median, as of its samples.
+    pub fn value(&self, event: Event) -> u64 {
+        self.histogram(event).median().unwrap_or(0)
     }
 
     /// The samples that have these events: of each the retired instructions. None if one has no

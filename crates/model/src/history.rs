@@ -184,7 +184,7 @@ pub struct Point {
     pub status: Status,
     /// What the values count.
     pub unit: Unit,
-    /// The most frequent value, or the level of times; null without samples.
+    /// The row's value in the result, or the level of times; null without samples.
     pub value: Option<u64>,
     /// The lowest typical value; of times the lower end of the level's interval, or the lowest of
     /// several boots.

@@ -197,7 +197,7 @@ impl Joined {
 /// Whether the CPU waits in this path of base.
 fn waits(result: &Measurement, path: &str) -> bool {
     let events = result.paths.iter().find(|it| it.path == path).and_then(|it| it.events.as_ref());
-    events.is_some_and(|events| events.typical(Event::Idle) > 0)
+    events.is_some_and(|events| events.value(Event::Idle) > 0)
 }
 
 /// The counted paths that have no times.

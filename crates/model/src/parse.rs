@@ -32,13 +32,15 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
-    let measurement: Measurement = read(bytes, SCHEMA)?;
-    check_paths(&measurement.paths, measurement.configuration.clock)?;
+    let mut measurement: Measurement = read(bytes, SCHEMA)?;
+    let clock = measurement.configuration.clock;
+    check_paths(&mut measurement.paths, clock)?;
     check_execution(&measurement)?;
-    for process in measurement.processes() {
-        check_paths(&process.rows, measurement.configuration.clock)?;
-        for thread in &process.by_thread {
-            check_paths(&thread.rows, measurement.configuration.clock)?;
+    let execution = measurement.execution.iter_mut();
+    for process in execution.flat_map(|execution| &mut execution.processes) {
+        check_paths(&mut process.rows, clock)?;
+        for thread in &mut process.by_thread {
+            check_paths(&mut thread.rows, clock)?;
         }
     }
     check_processes(&measurement)?;
@@ -55,8 +57,8 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
 /// # Errors
 /// As [`parse_measurement`].
 pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
-    let path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, SCHEMA))?;
-    check_paths(slice::from_ref(&path), clock)?;
+    let mut path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, SCHEMA))?;
+    check_paths(slice::from_mut(&mut path), clock)?;
     Ok(path)
 }
 
@@ -141,13 +143,15 @@ fn not_utf8(error: &Utf8Error) -> ParseError {
     ParseError::NotJson { detail: format!("no UTF-8 from byte {} on", error.valid_up_to()) }
 }
 
-/// Checks paths that were measured by `clock`.
-fn check_paths(paths: &[PathResult], clock: Unit) -> Result<(), ParseError> {
+/// Checks paths that were measured by `clock`, and gives each the value of its row by the rule of
+/// this version.
+fn check_paths(paths: &mut [PathResult], clock: Unit) -> Result<(), ParseError> {
     check_sizes(paths)?;
     check_names(paths)?;
     for path in paths {
         let inconsistent = |what| ParseError::Inconsistent { path: quoted(&path.path), what };
         check_consistency(path, clock).map_err(inconsistent)?;
+        path.estimate = Estimate::of(&path.samples);
     }
     Ok(())
 }
@@ -218,10 +222,14 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
     let (is_ok, is_check) = (path.status == Status::Ok, path.unit == Unit::Check);
     let samples = path.samples.len();
     let other = path.events.as_ref().is_some_and(|events| !events.fit(&path.samples));
+    let estimated = match (&path.estimate, Estimate::of(&path.samples)) {
+        (Some(read), Some(own)) => read.is_of(&own),
+        (read, own) => read.is_none() && own.is_none(),
+    };
     let complaints = [
         (sum != samples as u64, Inconsistency::Runs { sum, samples }),
         (!are_positions(&path.lower_bounds, samples), Inconsistency::LowerBounds),
-        (path.estimate != Estimate::of(&path.samples), Inconsistency::Estimate),
+        (!estimated, Inconsistency::Estimate),
         (is_ok && !is_check && samples == 0, Inconsistency::NoSamples),
         (is_check && samples > 0, Inconsistency::SampledCheck),
         (other, Inconsistency::Events),

@@ -134,9 +134,9 @@ pub(crate) fn check_row(row: &PathResult, runs: usize) -> Result<(), String> {
         return Err("it has more instructions than steps".to_owned());
     }
     let sum: u128 = row.functions.iter().map(|one| u128::from(one.instructions)).sum();
-    let median = row.estimate.as_ref().map_or(0, |estimate| estimate.median);
-    if !row.functions.is_empty() && sum != u128::from(median) {
-        return Err(format!("its functions add up to {sum}, but it typically has {median}"));
+    let value = row.value().unwrap_or(0);
+    if !row.functions.is_empty() && sum != u128::from(value) {
+        return Err(format!("its functions add up to {sum}, but it typically has {value}"));
     }
     Ok(())
 }

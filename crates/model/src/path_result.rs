@@ -1,13 +1,15 @@
 //! What came of one path, and a summary of its samples.
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use pathmeter_stats::Histogram;
+use pathmeter_trace::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::function::FunctionCost;
-use crate::{PathEvents, Unit, Work};
+use crate::{PairShown, PathEvents, Unit, Work};
 
 /// Before the name of each region of a user's program.
 pub(crate) const REGION_PREFIX: &str = "user.";
@@ -115,6 +117,36 @@ impl PathResult {
         Self { lower_bounds, ..self }
     }
 
+    /// The row's number of instructions, or of what else its samples count; None without samples.
+    pub fn value(&self) -> Option<u64> {
+        self.estimate.as_ref().map(|estimate| estimate.value)
+    }
+
+    /// The row's number of this event; 0 where it was not counted.
+    pub fn event(&self, event: Event) -> u64 {
+        self.events.as_ref().map_or(0, |events| events.value(event))
+    }
+
+    /// The sample that stands for all: in the first run that has the row's value, of the samples
+    /// with this value the first that has most of the row's numbers of events.
+    pub fn typical_sample(&self) -> Option<PairShown> {
+        let value = self.value()?;
+        let of_row: Vec<(Event, u64)> =
+            Event::all().map(|event| (event, self.event(event))).collect();
+        let agreement = |position: usize| {
+            let number = |event| self.events.as_ref().map_or(0, |it| it.number(event, position));
+            of_row.iter().filter(|(event, of_row)| number(*event) == *of_row).count()
+        };
+        let mut before = 0;
+        self.runs().into_iter().enumerate().find_map(|(run, samples)| {
+            let begin = before;
+            before += samples.len();
+            let with_value = (0..samples.len()).filter(|at| samples[*at] == value);
+            let at = with_value.max_by_key(|at| (agreement(begin + at), Reverse(*at)))?;
+            Some(PairShown { run, execution: Some(at) })
+        })
+    }
+
     /// Whether a sample of this value is a lower bound.
     pub fn is_lower_bound(&self, value: u64) -> bool {
         let mut bounds = self.lower_bounds.iter();
@@ -175,10 +207,9 @@ impl Check {
 /// A summary of a path's samples.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// The most frequent value; of equally frequent ones the lowest.
+    /// The value of the row, the lower median: always a value that was sampled. Every table, page
+    /// and format shows this one.
     pub value: u64,
-    /// The lower median: always a value that was sampled.
-    pub median: u64,
     /// All exact values over all runs, ascending, with their frequencies.
     pub values: Vec<ValueCount>,
     /// The typical values, ascending: the fewest that cover 90 % of the samples. More than one
@@ -191,11 +222,18 @@ impl Estimate {
     pub fn of(samples: &[u64]) -> Option<Self> {
         let histogram: Histogram = samples.iter().copied().collect();
         Some(Self {
-            value: histogram.mode()?,
-            median: histogram.median()?,
+            value: histogram.median()?,
             values: histogram.iter().map(|(value, count)| ValueCount { value, count }).collect(),
             typical: histogram.typical(),
         })
+    }
+
+    /// Whether this is the estimate of samples with the estimate `own`, as a version of pathmeter
+    /// made it. Earlier ones had the most frequent value, the lowest of several, as the row's.
+    pub(crate) fn is_of(&self, own: &Self) -> bool {
+        let most = own.values.iter().max_by_key(|it| (it.count, Reverse(it.value)));
+        let is_known = |value| value == own.value || most.is_some_and(|it| it.value == value);
+        is_known(self.value) && Self { value: own.value, ..self.clone() } == *own
     }
 }
 
@@ -211,14 +249,43 @@ pub struct ValueCount {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathmeter_trace::Events;
 
     #[test]
     fn an_estimate_holds_every_value_and_its_frequency() {
         let estimate = Estimate::of(&[331, 330, 330, 2711]).unwrap();
-        assert_eq!((estimate.value, estimate.median), (330, 330));
+        assert_eq!(estimate.value, 330);
         let counts: Vec<(u64, u64)> = estimate.values.iter().map(|v| (v.value, v.count)).collect();
         assert_eq!(counts, [(330, 2), (331, 1), (2711, 1)]);
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn six_different_samples_have_the_middle_one_as_value_and_not_the_lowest() {
+        let estimate = Estimate::of(&[654, 659, 661, 655, 660, 662]).unwrap();
+        assert_eq!(estimate.value, 659);
+        let earlier = Estimate { value: 654, ..estimate.clone() };
+        assert!(earlier.is_of(&estimate), "what an earlier version wrote");
+        assert!(!Estimate { value: 655, ..estimate.clone() }.is_of(&estimate));
+        assert!(!Estimate { typical: vec![659], ..earlier }.is_of(&estimate));
+    }
+
+    #[test]
+    fn the_sample_that_stands_for_all_has_the_rows_value_and_its_events() {
+        let row = |loads: u64, retired: u64| {
+            [(Event::Kernel, retired), (Event::Loads, loads)].into_iter().collect::<Events>()
+        };
+        let events = [row(1, 9), row(4, 7), row(2, 7), row(2, 5), row(2, 7)];
+        let path = PathResult::ok("a.b", Unit::Instructions, &[vec![9, 7], vec![7, 5, 7]], vec![])
+            .counting(PathEvents::new(events.iter(), Vec::new()));
+        assert_eq!((path.value(), path.event(Event::Loads)), (Some(7), 2));
+        let of_first_run = PairShown { run: 0, execution: Some(1) };
+        assert_eq!(path.typical_sample(), Some(of_first_run));
+        let one_run = PathResult { samples_per_run: vec![5], ..path };
+        let with_its_events = PairShown { run: 0, execution: Some(2) };
+        assert_eq!(one_run.typical_sample(), Some(with_its_events));
+        let check = PathResult::ok("flags.isolation", Unit::Check, &[], vec![]);
+        assert_eq!((check.value(), check.typical_sample()), (None, None));
     }
 
     #[test]

@@ -152,13 +152,13 @@ impl Point {
         let timed = times.path(&path.path).filter(|it| it.status == Status::Ok)?;
         let measured = path.status == Status::Ok && path.unit == Unit::Instructions;
         let events = path.events.as_ref().filter(|_| measured && timed.repeats == 1)?;
-        let enters = events.typical(Event::Kernel) > 0 && events.typical(Event::Idle) == 0;
+        let enters = events.value(Event::Kernel) > 0 && events.value(Event::Idle) == 0;
         let nanoseconds = times.nanoseconds(times.level(timed, 0)?.ticks);
         let priced = Event::all().filter(|event| has_price(*event));
         let mut features: BTreeMap<String, u64> =
-            priced.map(|event| (event.word().to_owned(), events.typical(event))).collect();
+            priced.map(|event| (event.word().to_owned(), events.value(event))).collect();
         features.retain(|_, count| *count > 0);
-        features.insert(INSTRUCTIONS.to_owned(), path.estimate.as_ref()?.value);
+        features.insert(INSTRUCTIONS.to_owned(), path.value()?);
         (enters && nanoseconds > 0.0).then_some(Self { features, nanoseconds })
     }
 }

@@ -14,7 +14,7 @@ use crate::{Measurement, PathResult};
 pub struct RowCost {
     /// How often the work was done.
     pub calls: Calls,
-    /// Instructions retired in a run. Of several values the lower median.
+    /// Instructions retired in a run: the row's value.
     pub instructions: u64,
     /// Number of typical values of `instructions`; 1 means single-valued.
     pub values: usize,

@@ -1,6 +1,7 @@
 //! The sleeps of a program on two kernels, by the row or region and the process that slept. They
 //! are shown and never judged: how long a task waits depends on whatever else runs.
 
+use pathmeter_stats::Histogram;
 use pathmeter_trace::RowKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,11 +56,9 @@ impl TypicalSleeps {
     }
 }
 
-/// The lower one of the two in the middle, if there are two; 0 of nothing.
+/// The number that stands for these, as of a row's samples; 0 of nothing.
 pub fn lower_median(values: impl Iterator<Item = u64>) -> u64 {
-    let mut values: Vec<u64> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    values.collect::<Histogram>().median().unwrap_or(0)
 }
 
 /// Where tasks slept on either side, in the order of base's document, then of new's.

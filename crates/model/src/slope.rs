@@ -64,12 +64,16 @@ pub struct SlopeRows {
 pub struct SlopeRow {
     /// Its name.
     pub row: String,
-    /// Its instructions under the default.
+    /// Its instructions under the default: the row's value there.
     pub base: u64,
     /// The difference to that under each number.
     pub differences: Vec<i64>,
     /// Whether it has several exact values under any number; then typical ones are compared.
     pub several_values: bool,
+    /// Whether under some number most pairs of executions do not have the difference: then the
+    /// differences scatter, and are points on no function, of which there is nothing below.
+    #[serde(default)]
+    pub scatters: bool,
     /// What it costs whatever the number: the line of the first piece where the number would be 0,
     /// less the default. Null if one unit costs no whole number of instructions there.
     pub constant: Option<i64>,
@@ -102,7 +106,8 @@ impl SlopeResult {
         let all = [Some(&self.paths), self.program_rows.as_ref()].into_iter().flatten();
         all.flat_map(|rows| &rows.rows).try_for_each(|row| {
             let points = self.numbers.iter().copied().zip(row.differences.iter().copied());
-            let (constant, pieces) = fit(&points.collect::<Vec<_>>());
+            let points: Vec<_> = if row.scatters { Vec::new() } else { points.collect() };
+            let (constant, pieces) = fit(&points);
             let is_whole = row.differences.len() == self.numbers.len();
             if is_whole && (constant, &pieces) == (row.constant, &row.pieces) {
                 return Ok(());
@@ -205,7 +210,7 @@ impl SlopeRows {
         let mut rows: Vec<SlopeRow> = Vec::new();
         let mut unmeasured = Vec::new();
         for name in &names {
-            match row(name, &compared) {
+            match row(name, base, &compared) {
                 None => unmeasured.push((*name).to_owned()),
                 // What differs in its values or its place alone has no slope.
                 Some(row)
@@ -222,7 +227,7 @@ impl SlopeRows {
 }
 
 /// The row of this name; none if it has no difference under some number.
-fn row(name: &str, compared: &[(u64, Comparison)]) -> Option<SlopeRow> {
+fn row(name: &str, base: &Measurement, compared: &[(u64, Comparison)]) -> Option<SlopeRow> {
     let of =
         |comparison: &'_ Comparison| comparison.paths.iter().find(|row| row.path == name).cloned();
     let rows: Vec<(u64, PathComparison)> = compared
@@ -231,12 +236,14 @@ fn row(name: &str, compared: &[(u64, Comparison)]) -> Option<SlopeRow> {
         .collect::<Option<_>>()?;
     let point = |(number, row): &(u64, PathComparison)| Some((*number, row.difference?));
     let points = rows.iter().map(point).collect::<Option<Vec<_>>>()?;
-    let (constant, pieces) = fit(&points);
+    let scatters = rows.iter().any(|(_, row)| row.pairs.is_some_and(|it| !it.are_most()));
+    let (constant, pieces) = if scatters { (None, Vec::new()) } else { fit(&points) };
     Some(SlopeRow {
         row: name.to_owned(),
-        base: rows.first()?.1.base?,
+        base: base.paths.iter().find(|row| row.path == name)?.value()?,
         differences: points.iter().map(|(_, difference)| *difference).collect(),
         several_values: rows.iter().any(|(_, row)| row.is_many_valued()),
+        scatters,
         constant,
         pieces,
     })
@@ -245,6 +252,7 @@ fn row(name: &str, compared: &[(u64, Comparison)]) -> Option<SlopeRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PathResult, Unit, example};
     use proptest::prelude::*;
 
     fn numbers() -> impl Strategy<Value = Vec<u64>> {
@@ -296,6 +304,37 @@ mod tests {
                 prop_assert_eq!(value(piece.to) - value(piece.from), piece.difference);
             }
         }
+    }
+
+    #[test]
+    fn differences_that_most_pairs_do_not_have_are_points_on_no_function() {
+        let runs = |cost: &dyn Fn(u64) -> u64| -> Vec<Vec<u64>> {
+            (0..6).map(|run| (0..4).map(|at| cost(4 * run + at)).collect()).collect()
+        };
+        let result = |layers: u64| {
+            let even = if layers == 0 { 0 } else { 500 + 23 * layers };
+            let forks = runs(&|at| match layers {
+                0 => 70_000 + 40 * at,
+                _ => 70_000 + 40 * at + 4_000 + (at * 37 + layers * 11) % 900,
+            });
+            let stats = runs(&|_| 2_000 + even);
+            let path = |name, runs: &[Vec<u64>]| {
+                PathResult::ok(name, Unit::Instructions, runs, Vec::new())
+            };
+            let paths = vec![path("process.fork", &forks), path("file.stat", &stats)];
+            example::measurement("k", example::configuration("6.1.0", 6), paths)
+        };
+        let steps = [1, 2, 4].map(|layers| (layers, result(layers)));
+        let steps = steps.each_ref().map(|(layers, result)| (*layers, result));
+        let rows = SlopeRows::of_program(&result(0), &steps).rows;
+        let find = |name| rows.iter().find(|row| row.row == name).unwrap();
+        let (fork, stat) = (find("process.fork"), find("file.stat"));
+        assert!(fork.scatters && fork.pieces.is_empty() && fork.constant.is_none(), "{fork:?}");
+        assert_eq!(fork.base, 70_440, "what the kernel's own result shows");
+        assert_eq!(
+            (stat.scatters, stat.constant, stat.pieces[0].per_unit),
+            (false, Some(500), Some(23))
+        );
     }
 
     #[test]

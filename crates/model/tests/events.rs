@@ -130,9 +130,9 @@ fn equal_combinations_are_kept_once_and_told_sample_by_sample() {
     let events = path.events.as_mut().unwrap();
     events.distinct.push(vec![30, 300, 7]);
     events.of_samples = vec![1, 0, 1, 1];
-    assert_eq!(events.typical(Event::named("lfence").unwrap()), 7);
-    assert_eq!(events.typical(Event::Kernel), 300);
-    assert_eq!(events.typical(Event::Loads), 0, "one that no sample had");
+    assert_eq!(events.value(Event::named("lfence").unwrap()), 7);
+    assert_eq!(events.value(Event::Kernel), 300);
+    assert_eq!(events.value(Event::Loads), 0, "one that no sample had");
 }
 
 type Change = fn(&mut PathEvents);

@@ -1,13 +1,18 @@
 //! What a budget makes of a comparison, in a table.
 
-use pathmeter_model::{BudgetOutcome, BudgetReport, BudgetRow, Verdict, clean, percent_of};
+use std::collections::BTreeSet;
+
+use pathmeter_model::{
+    BudgetOutcome, BudgetReport, BudgetRow, GateReport, Unit, Verdict, clean, percent_of,
+};
 
 use crate::number::{grouped, percent};
 use crate::style::{Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
-/// A row for each rule that is not simply kept, and how many are; empty without rules.
-pub fn budget_table(report: &BudgetReport, style: Style) -> String {
+/// A row for each rule that is not simply kept, how many are, and by what else `gate` fails; empty
+/// without rules.
+pub fn budget_table(report: &BudgetReport, gate: Option<&GateReport>, style: Style) -> String {
     let within = |row: &&BudgetRow| row.outcome == BudgetOutcome::Within;
     let kept = report.rows.iter().filter(within).count();
     let mut table = Table::new(&[
@@ -29,7 +34,27 @@ pub fn budget_table(report: &BudgetReport, style: Style) -> String {
     }
     let table = if empty { String::new() } else { format!("\n{}\n", table.render(style)) };
     let sum = format!("{}: {kept} of {} limits are met", clean(&report.file), report.rows.len());
-    table + &style.quiet(&sum)
+    let beyond = gate.and_then(beyond_limits).map(|it| format!("; {it}")).unwrap_or_default();
+    table + &style.quiet(&format!("{sum}{beyond}"))
+}
+
+/// By which events the gate fails that no limit names, and how to leave them out.
+fn beyond_limits(gate: &GateReport) -> Option<String> {
+    let beyond = gate.worse.iter().filter(|reason| reason.line.is_none());
+    let events: BTreeSet<&str> = beyond.filter_map(|reason| reason.event.as_deref()).collect();
+    let own = [Unit::Instructions, Unit::Clock].map(|unit| unit.to_string());
+    let is_own = |event: &&str| own.iter().any(|unit| unit == event);
+    let (own, others): (Vec<&str>, Vec<&str>) = events.into_iter().partition(is_own);
+    let names = |events: &[&str]| events.join(", ");
+    match (&own[..], &others[..]) {
+        ([], []) => None,
+        (own, []) => Some(format!("--check fails by {}, where no limit names them", names(own))),
+        (own, others) => Some(format!(
+            "--check fails by {}, which no limit names: --check=instructions gates nothing but \
+             instructions and the limits",
+            names(&[own, others].concat())
+        )),
+    }
 }
 
 fn cells(row: &BudgetRow) -> [Cell; 7] {
@@ -100,6 +125,34 @@ fn values(row: &BudgetRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pathmeter_model::GateReason;
+
+    #[test]
+    fn a_failure_that_no_limit_names_is_told_beside_the_limits_that_are_met() {
+        let report = BudgetReport { file: "b.toml".to_owned(), rows: Vec::new() };
+        let table = |failing: &[(&str, Option<usize>)]| {
+            let reason = |(event, line): &(&str, Option<usize>)| GateReason {
+                row: "openat".to_owned(),
+                event: Some((*event).to_owned()),
+                line: *line,
+                ..GateReason::default()
+            };
+            let worse = failing.iter().map(reason).collect();
+            let gate = GateReport { worse, unjudged: Vec::new() };
+            budget_table(&report, Some(&gate), Style { colour: false, width: None })
+        };
+        let met = "b.toml: 0 of 0 limits are met";
+        assert_eq!(table(&[("loads", Some(3))]), format!("{met}\n"));
+        assert_eq!(
+            table(&[("lfence", None), ("lfence", None), ("loads", Some(3))]),
+            format!(
+                "{met}; --check fails by lfence, which no limit names: --check=instructions gates \
+                 nothing but instructions and the limits\n"
+            )
+        );
+        let own = "; --check fails by instructions, where no limit names them\n";
+        assert_eq!(table(&[("instructions", None)]), format!("{met}{own}"));
+    }
 
     #[test]
     fn a_smaller_number_that_is_over_a_limit_is_said_to_be_a_new_mode() {

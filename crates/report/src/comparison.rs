@@ -69,7 +69,10 @@ pub(crate) fn path_comparison_table(
         } else {
             placement(comparison, style)
         },
-        comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
+        comparison
+            .budget
+            .as_ref()
+            .map_or_else(String::new, |it| budget_table(it, comparison.gate.as_ref(), style)),
         measured_with::lines(&comparison.base, &comparison.new, style),
         tally(comparison.paths.iter(), ["path", "paths"], style),
     ]

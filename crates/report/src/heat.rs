@@ -60,9 +60,9 @@ impl Cell {
 
     /// What a path costs, in the column of the base.
     pub(crate) fn of_base(result: &Measurement, path: &str) -> Self {
-        let found = found(result, path).map(|it| (it.status, it.estimate.as_ref()));
+        let found = found(result, path).map(|it| (it.status, it.value()));
         let text = match found {
-            Some((_, Some(estimate))) => grouped(estimate.value),
+            Some((_, Some(value))) => grouped(value),
             Some((Status::Failed, None)) => "broken".to_owned(),
             _ => "–".to_owned(),
         };
@@ -108,7 +108,7 @@ pub(crate) fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathR
 /// Whether a path has numbers, or should have.
 fn is_shown(result: &Measurement, path: &str) -> bool {
     let path = found(result, path);
-    path.is_some_and(|path| path.estimate.is_some() || path.status == Status::Failed)
+    path.is_some_and(|path| path.value().is_some() || path.status == Status::Failed)
 }
 
 #[cfg(test)]

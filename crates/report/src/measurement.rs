@@ -44,13 +44,13 @@ pub(crate) fn results(paths: &[&PathResult], unit: Unit, rows: Rows, style: Styl
 }
 
 fn row(path: &PathResult, several: bool, rows: Rows) -> [Cell; 8] {
-    let estimate = path.estimate.as_ref();
+    let value = path.value();
     [
         path.path.as_str().into(),
-        estimate.map_or_else(String::new, |estimate| number(path, estimate.value)).into(),
-        estimate.filter(|_| several).map_or("", |_| unit_word(path.unit)).into(),
-        typical(path, Event::StringBytes).into(),
-        typical(path, Event::Idle).into(),
+        value.map_or_else(String::new, |value| number(path, value)).into(),
+        value.filter(|_| several).map_or("", |_| unit_word(path.unit)).into(),
+        event(path, Event::StringBytes).into(),
+        event(path, Event::Idle).into(),
         typical_values(path).into(),
         status(path),
         noticed(path, rows).as_str().into(),
@@ -61,9 +61,9 @@ fn number(path: &PathResult, value: u64) -> String {
     at_least(value, path.is_lower_bound(value))
 }
 
-/// What most samples have of an event, if anything.
-fn typical(path: &PathResult, event: Event) -> String {
-    let number = path.events.as_ref().map_or(0, |events| events.typical(event));
+/// The row's number of an event, if there is one.
+fn event(path: &PathResult, event: Event) -> String {
+    let number = path.event(event);
     if number > 0 { grouped(number) } else { String::new() }
 }
 

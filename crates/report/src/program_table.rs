@@ -1,5 +1,6 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
+mod answer;
 mod compared_processes;
 mod compared_sleeps;
 mod comparison;

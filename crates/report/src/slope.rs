@@ -50,17 +50,35 @@ fn section(
 }
 
 /// `31 of 49 paths differ. 29 cost a constant plus the same number of instructions for each layer,
-/// exactly; the largest: file.stat, +80 and +23 per layer. 2 do not: fork-exit bends at 4.`
+/// exactly; the largest: file.stat, +80 and +23 per layer. 1 does not: wake.switch bends at 4.
+/// 1 scatters, which is no function: fork-exit.`
 pub(crate) fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> String {
-    let (straight, bent): (Vec<_>, Vec<_>) = rows.rows.iter().partition(|row| row.is_straight());
+    let Kinds { straight, bent, scattered } = Kinds::of(rows);
     let all = plural(rows.compared, what);
     let head = match rows.rows.len() {
         0 => format!("None of {all} differs."),
         1 => format!("1 of {all} differs."),
         count => format!("{count} of {all} differ."),
     };
-    let parts = [Some(head), of_straight(&straight, &result.unit), of_bent(&bent)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let functions = [of_straight(&straight, &result.unit), of_bent(&bent)];
+    let parts = [Some(head)].into_iter().chain(functions).chain([of_scattered(&scattered)]);
+    parts.flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// The rows by what their differences are.
+struct Kinds<'a> {
+    straight: Vec<&'a SlopeRow>,
+    bent: Vec<&'a SlopeRow>,
+    /// Points on no function.
+    scattered: Vec<&'a SlopeRow>,
+}
+
+impl<'a> Kinds<'a> {
+    fn of(rows: &'a SlopeRows) -> Self {
+        let (scattered, others) = rows.rows.iter().partition::<Vec<_>, _>(|row| row.scatters);
+        let (straight, bent) = others.into_iter().partition(|row| row.is_straight());
+        Self { straight, bent, scattered }
+    }
 }
 
 /// What those without a bend cost; none without any.
@@ -84,6 +102,15 @@ fn of_bent(rows: &[&SlopeRow]) -> Option<String> {
         rows.iter().take(NAMED).map(|row| format!("{} {}", row.row, place(row))).collect();
     let more = if rows.len() > NAMED { ", …" } else { "" };
     let text = format!("{} {verb} not: {}{more}.", rows.len(), named.join(", "));
+    (!rows.is_empty()).then_some(text)
+}
+
+/// Which ones scatter; none without any.
+fn of_scattered(rows: &[&SlopeRow]) -> Option<String> {
+    let verb = if rows.len() == 1 { "scatters" } else { "scatter" };
+    let named: Vec<&str> = rows.iter().take(NAMED).map(|row| &*row.row).collect();
+    let more = if rows.len() > NAMED { ", …" } else { "" };
+    let text = format!("{} {verb}, which is no function: {}{more}.", rows.len(), named.join(", "));
     (!rows.is_empty()).then_some(text)
 }
 
@@ -115,10 +142,11 @@ fn table(
         ("bends", Align::Left),
     ])
     .with_whole_remarks();
-    let (straight, bent): (Vec<_>, Vec<_>) = rows.rows.iter().partition(|row| row.is_straight());
+    let kinds = Kinds::of(rows);
     let few = if shown == Rows::All { usize::MAX } else { FEW };
     let mut count = 0;
-    for row in straight.into_iter().take(few).chain(bent.into_iter().take(few)) {
+    let kinds = [kinds.straight, kinds.bent, kinds.scattered].into_iter();
+    for row in kinds.flat_map(|rows| rows.into_iter().take(few)) {
         table.row([
             row.row.as_str().into(),
             grouped(row.base).into(),
@@ -143,13 +171,17 @@ pub(crate) fn slope(piece: &SlopePiece) -> String {
     )
 }
 
-/// `from 4 +20, from 8 +18; several values`.
+/// `from 4 +20, from 8 +18; several values`, or `scatters: +4,307…+4,368; several values`.
 pub(crate) fn remark(row: &SlopeRow) -> String {
+    let ends = row.differences.iter().min().zip(row.differences.iter().max());
+    let ends = ends.filter(|_| row.scatters);
+    let scatters =
+        ends.map(|(least, most)| format!("scatters: {}…{}", signed(*least), signed(*most)));
     let pieces = row.pieces.iter().skip(1);
     let bends: Vec<String> =
         pieces.map(|piece| format!("from {} {}", piece.from, slope(piece))).collect();
     let values = row.several_values.then(|| "several values".to_owned());
-    let parts = [Some(bends.join(", ")).filter(|it| !it.is_empty()), values];
+    let parts = [scatters, Some(bends.join(", ")).filter(|it| !it.is_empty()), values];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -176,6 +208,7 @@ mod tests {
             base: 100,
             differences: vec![],
             several_values: pieces.len() > 1,
+            scatters: false,
             constant,
             pieces: pieces.iter().map(piece).collect(),
         }
@@ -190,6 +223,26 @@ mod tests {
         assert_eq!(of_bent(&[&bent]).unwrap(), "1 does not: fork bends at 2.");
         assert_eq!(remark(&bent), "from 2 +5 in 2; several values");
         assert_eq!((of_straight(&[], "layer"), of_bent(&[])), (None, None));
+        assert_eq!(of_scattered(&[]), None);
         assert_eq!(slope(&straight.pieces[0]), "+61");
+    }
+
+    #[test]
+    fn what_scatters_is_told_apart_and_has_no_slope() {
+        let mut result: SlopeResult =
+            serde_json::from_str(include_str!("slope/slope.json")).unwrap();
+        let differences = vec![6_549, 5_508, 4_467, 3_000, 9_000];
+        let scattered = SlopeRow { differences, scatters: true, ..row("process.fork", None, &[]) };
+        result.paths.rows.push(scattered);
+        result.check().unwrap();
+        let told = sentence(&result, &result.paths, "path");
+        assert!(told.ends_with(" 1 scatters, which is no function: process.fork."), "{told}");
+        let table = slope_table(&result, Rows::All, Style { colour: false, width: None });
+        let line = table.lines().find(|line| line.starts_with("process.fork ")).unwrap();
+        let cells: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(cells, ["process.fork", "100", "scatters:", "+3,000…+9,000"]);
+        let sloped = SlopeRow { constant: Some(7_590), ..result.paths.rows.pop().unwrap() };
+        result.paths.rows.push(sloped);
+        result.check().unwrap_err();
     }
 }

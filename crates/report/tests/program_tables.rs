@@ -352,3 +352,30 @@ fn rows_that_changed_come_first_then_by_the_size_of_their_difference_then_by_nam
     let names: Vec<&str> = later.take(6).filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["write", "mmap", "openat", "pause", "close", "read"]);
 }
+
+#[test]
+fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_finding() {
+    let result = |each: u64, others: u64| {
+        let calls = [("openat", 38), ("read", 260), ("close", 37)];
+        let calls = calls.map(|(name, calls)| row(Syscall, name, calls, calls * (1_000 + each)));
+        let more = [
+            row(User, "", 1, 8_123_456),
+            row(Agent, "", 1, 8_420 + others),
+            row(KernelThread, "", 2, 3_120 + 15 * others),
+        ];
+        let rows = || calls.iter().chain(&more).cloned().collect();
+        program("/boot/vmlinuz", "6.1.0-18", (0..7).map(|_| run(0, rows())).collect())
+    };
+    let table = compared(&result(0, 0), &result(138, 1_000), Folded, PLAIN);
+    let answer = "\nown work costs 46,230 instructions more (+0.55 %): +138 a call in all 3 rows \
+                  that differ\n";
+    assert!(table.contains(answer), "{table}");
+    let others = "2 rows that are not the program's work differ by +16,000 in all";
+    assert!(table.contains(others) && !table.contains("pathmeter's own "), "{table}");
+    assert!(table.contains("\n2 other rows, which the program does not cause\n"), "{table}");
+    let all = compared(&result(0, 0), &result(138, 1_000), All, PLAIN);
+    let line = all.lines().find(|line| line.starts_with("pathmeter's own ")).unwrap();
+    assert!(!line.contains("higher") && line.contains("+1,000"), "{all}");
+    let one = compared(&result(0, 0), &result(0, 1_000), Folded, PLAIN);
+    assert!(one.contains("\nown work is the same\n"), "{one}");
+}

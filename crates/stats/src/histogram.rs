@@ -45,12 +45,12 @@ impl Histogram {
         self.counts.iter().copied()
     }
 
-    /// The most frequent value; of equally frequent ones the lowest. None without samples.
-    pub fn mode(&self) -> Option<u64> {
-        self.iter().max_by_key(|&(value, count)| (count, Reverse(value))).map(|(value, _)| value)
-    }
-
-    /// The lower median: the sample in the middle, or the lower of the two. None without samples.
+    /// The value that stands for all samples wherever one number is shown: the lower median, which
+    /// is the sample in the middle, or the lower of the two. A value that most samples have is this
+    /// one. None without samples.
+    ///
+    /// The most frequent value does not stand for them: of six different samples each is the most
+    /// frequent, so that a rule among equals would decide.
     pub fn median(&self) -> Option<u64> {
         let middle = self.total.div_ceil(2);
         let mut below = 0;
@@ -58,6 +58,12 @@ impl Histogram {
             below += count;
             (below >= middle && count > 0).then_some(value)
         })
+    }
+
+    /// The most frequent value; of equally frequent ones the lowest. None without samples. It stands
+    /// for nothing but two sets of which one is the other, moved.
+    pub(crate) fn mode(&self) -> Option<u64> {
+        self.iter().max_by_key(|&(value, count)| (count, Reverse(value))).map(|(value, _)| value)
     }
 
     /// The values, the most frequent first; of equally frequent ones the lowest first.
@@ -145,20 +151,22 @@ mod tests {
     fn without_samples_there_is_no_answer() {
         let empty = histogram(&[]);
         assert!(empty.is_empty());
-        assert_eq!((empty.mode(), empty.median(), empty.distance(1)), (None, None, None));
+        assert_eq!((empty.median(), empty.distance(1)), (None, None));
         assert!(empty.typical().is_empty());
     }
 
     #[test]
     fn one_sample_is_everything() {
         let one = histogram(&[330]);
-        assert_eq!((one.total(), one.mode(), one.median()), (1, Some(330), Some(330)));
+        assert_eq!((one.total(), one.median()), (1, Some(330)));
         assert_eq!(one.typical(), [330]);
     }
 
     #[test]
-    fn equally_frequent_values_give_the_lowest_as_mode() {
-        assert_eq!(histogram(&[7, 5, 7, 5, 9]).mode(), Some(5));
+    fn of_different_samples_the_one_in_the_middle_stands_for_all_and_not_the_lowest() {
+        assert_eq!(histogram(&[7, 5, 8, 6, 9]).median(), Some(7));
+        assert_eq!(histogram(&[7, 5, 7, 5, 9]).median(), Some(7));
+        assert_eq!(histogram(&[5, 1, 5, 9, 5]).median(), Some(5), "what most samples have");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! answer is the same on every machine. Times that a live host measured are the exception: they are
 //! noisy, and have a module of their own.
 //!
-//! - [`Histogram`]: exact values with their frequencies, their mode, median and typical set.
+//! - [`Histogram`]: exact values with their frequencies, their median and typical set.
 //! - [`tail`]: the values of one set that are far beyond all of another's.
 //! - [`judge`]: whether the set of one kernel is the same as, lower or higher than another's.
 //! - [`judge_pairs`]: the same of runs, each of which has its counterpart in the other's.

@@ -31,12 +31,13 @@
 //! Lower by any of the five is lower. Otherwise 6 decides, or it is the same. But for 6, swapping
 //! base and new swaps lower and higher; a part that costs less is no new mode.
 //!
-//! The values shown are those of one pair that has the difference. Of several, and of those the
-//! caller prefers, the one at whose
-//! value base is most often, then the earliest: no rule looks at whether a value is high or low.
+//! The values shown are those of one pair that has the difference, so that their difference is the
+//! one that is judged. Of several a pair in which base has the value that stands for it wherever it
+//! is shown alone ([`Histogram::median`]); then one that the caller prefers; then the one in which
+//! base is nearest to that value; then the earliest.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::judge::SHIFT_GAIN;
 use crate::{Histogram, Judgement, Verdict, judge};
@@ -130,15 +131,17 @@ pub fn judge_pairs_by<R: AsRef<[u64]>>(
     let both = base.iter().zip(new).enumerate();
     let runs =
         both.map(|(number, (base, new))| Run { number, base: base.as_ref(), new: new.as_ref() });
-    let pairs = Pairs::of(runs.filter(Run::has_executions).collect(), &rank)?;
+    let runs = runs.filter(Run::has_executions).collect();
+    let pairs = Pairs::of(runs, set(base).median()?, &rank)?;
     let show = |verdict, change| pairs.show(verdict, change);
     let change = pairs.change();
     Some(match change {
         Some(change) if change.order() == Ordering::Greater => show(Verdict::Higher, change),
         change => {
-            let less = || change.or_else(|| pairs.part(Ordering::Less));
+            let less =
+                || change.or_else(|| pairs.part(Ordering::Less).map(|it| pairs.typical_of(it)));
             match (pairs.part(Ordering::Greater), less()) {
-                (Some(part), _) => show(Verdict::ModeAppeared, part),
+                (Some(part), _) => pairs.show_pair(Verdict::ModeAppeared, pairs.appeared(part)),
                 (None, Some(change)) => show(Verdict::Lower, change),
                 (None, None) => match new_mode(base, new) {
                     Some(judgement) => pairs.of_sets(judgement),
@@ -210,13 +213,15 @@ struct Pairs<'a> {
     /// The difference that is most frequent among them, of equally frequent ones the nearest to 0;
     /// 0 if there is none.
     most: i128,
+    /// The value that stands for base.
+    base: u64,
     /// How much a pair stands for those with its difference.
     rank: &'a dyn Fn(Place) -> usize,
 }
 
 impl<'a> Pairs<'a> {
     /// None without runs.
-    fn of(runs: Vec<Run<'a>>, rank: &'a dyn Fn(Place) -> usize) -> Option<Self> {
+    fn of(runs: Vec<Run<'a>>, base: u64, rank: &'a dyn Fn(Place) -> usize) -> Option<Self> {
         let typical: Vec<Difference> = runs.iter().map(Run::typical).collect();
         let range = range(&typical)?;
         let executions: Vec<Difference> = runs.iter().flat_map(Run::executions).collect();
@@ -226,7 +231,7 @@ impl<'a> Pairs<'a> {
         }
         let most = counts.into_iter().max_by_key(|&(by, count)| (count, Reverse(by.abs())));
         let most = most.map_or(0, |(by, _)| by);
-        Some(Self { runs, typical, range, executions, most, rank })
+        Some(Self { runs, typical, range, executions, most, base, rank })
     }
 
     /// How many pairs have this difference.
@@ -305,16 +310,31 @@ impl<'a> Pairs<'a> {
         if holds && middle.by() != 0 { Some(middle) } else { None }
     }
 
-    /// Rule 5: a typical one of the pairs that differ in this direction, if a quantile does.
+    /// Rule 5: the quantiles that differ in this direction.
     fn part(&self, order: Ordering) -> Option<Difference> {
         let part = |tenths| {
             let of_runs: Vec<Difference> =
                 self.runs.iter().map(|run| run.quantile(tenths)).collect();
             one_change(&of_runs)
         };
-        let quantiles = TENTHS.filter_map(part).find(|it| it.order() == order)?;
-        let those = self.executions.iter().copied().filter(|it| it.order() == order);
-        middle(those.collect()).or(Some(quantiles))
+        TENTHS.filter_map(part).find(|it| it.order() == order)
+    }
+
+    /// A typical one of the pairs that differ in the direction of `part`.
+    fn typical_of(&self, part: Difference) -> Difference {
+        let those = self.executions.iter().copied().filter(|it| it.order() == part.order());
+        middle(those.collect()).unwrap_or(part)
+    }
+
+    /// The pair in which what `part` of the executions costs more appears: a higher value that base
+    /// never showed, if there is one, and of these one with about the difference of the part.
+    fn appeared(&self, part: Difference) -> Difference {
+        let known: BTreeSet<u64> = self.executions.iter().map(|one| one.base).collect();
+        let rises = |one: &Difference| one.order() == Ordering::Greater;
+        let distance = |one: &Difference| (known.contains(&one.new), (one.by() - part.by()).abs());
+        let higher = self.executions.iter().copied().filter(rises);
+        let nearest = higher.map(|one| distance(&one)).min();
+        self.best(|one| rises(one) && Some(distance(one)) == nearest).unwrap_or(part)
     }
 
     /// What stands for pairs without a change: one that does not differ, if there is one.
@@ -323,24 +343,23 @@ impl<'a> Pairs<'a> {
         none.or_else(|| middle(self.typical.clone())).unwrap_or(self.typical[0])
     }
 
-    /// The pair that stands for all with this difference: one of the highest rank, of these the
-    /// first one at whose value base is most often.
+    /// The pair that stands for all with this difference.
     fn with(&self, by: i128) -> Option<Difference> {
-        let mut often: BTreeMap<u64, usize> = BTreeMap::new();
-        for one in &self.executions {
-            *often.entry(one.base).or_default() += 1;
-        }
-        let those = self.executions.iter().filter(|one| one.by() == by);
-        let rank = |one: &&Difference| {
-            ((self.rank)(one.place), often.get(&one.base).copied(), Reverse(one.place))
+        self.best(|one| one.by() == by)
+    }
+
+    /// The pair that stands for all that `holds` is true of.
+    fn best(&self, holds: impl Fn(&Difference) -> bool) -> Option<Difference> {
+        let rank = |one: &Difference| {
+            let apart = one.base.abs_diff(self.base);
+            (apart == 0, (self.rank)(one.place), Reverse(apart), Reverse(one.place))
         };
-        those.max_by_key(rank).copied()
+        self.executions.iter().copied().filter(holds).max_by_key(rank)
     }
 
     /// The verdict with the pair that stands for `change`.
     fn show(&self, verdict: Verdict, change: Difference) -> PairJudgement {
-        let alike = self.have_several().then(|| self.with(change.by())).flatten();
-        self.show_pair(verdict, alike.unwrap_or(change))
+        self.show_pair(verdict, self.with(change.by()).unwrap_or(change))
     }
 
     fn show_pair(&self, verdict: Verdict, pair: Difference) -> PairJudgement {
@@ -354,22 +373,24 @@ impl<'a> Pairs<'a> {
         }
     }
 
-    /// The sets' verdict with the first pair in which new has its value, if one has.
+    /// The sets' verdict with a pair in which new has its value, if one has.
     fn of_sets(&self, judgement: Judgement) -> PairJudgement {
-        if let Some(pair) = self.executions.iter().find(|one| one.new == judgement.new) {
-            return self.show_pair(judgement.verdict, *pair);
+        if let Some(pair) = self.best(|one| one.new == judgement.new) {
+            return self.show_pair(judgement.verdict, pair);
         }
         let of = self.executions.len();
         PairJudgement { judgement, place: None, range: self.range, agreeing: 0, of }
     }
 }
 
-/// The one in the middle; of two there the one nearer to 0, so that swapped sides have the same.
+/// The one in the middle; of two there the one nearer to 0, then the one of lower costs, so that
+/// swapped sides have the same.
 fn middle(mut differences: Vec<Difference>) -> Option<Difference> {
     differences.sort_by_key(|one| (one.by(), one.base));
     let last = differences.len().checked_sub(1)?;
     let two = [differences[last / 2], differences[last.div_ceil(2)]];
-    two.into_iter().min_by_key(|one| (one.by().abs(), one.place))
+    let costs = |one: &Difference| u128::from(one.base) + u128::from(one.new);
+    two.into_iter().min_by_key(|one| (one.by().abs(), costs(one), one.place))
 }
 
 fn range(differences: &[Difference]) -> Option<[i128; 2]> {
@@ -403,11 +424,15 @@ fn is_part(many: i128, part: u64, pair: Difference) -> bool {
 
 /// The sets' new mode, if it is one for pairs too.
 fn new_mode<R: AsRef<[u64]>>(base: &[R], new: &[R]) -> Option<Judgement> {
-    let set = |runs: &[R]| runs.iter().flat_map(|run| run.as_ref().iter().copied()).collect();
-    let (base, new): (Histogram, Histogram) = (set(base), set(new));
+    let (base, new) = (set(base), set(new));
     let judgement = judge(&base, &new).filter(|it| it.verdict == Verdict::ModeAppeared)?;
     let typical = base.typical();
     let span = typical.last().zip(typical.first()).map_or(0, |(last, first)| last - first);
     let far = judgement.new.abs_diff(judgement.base) > span.max(judgement.base / MODE_PART);
     far.then_some(judgement)
+}
+
+/// The executions of all runs.
+fn set<R: AsRef<[u64]>>(runs: &[R]) -> Histogram {
+    runs.iter().flat_map(|run| run.as_ref().iter().copied()).collect()
 }

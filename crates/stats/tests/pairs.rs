@@ -109,6 +109,13 @@ fn a_part_of_the_executions_that_costs_more_is_a_mode_and_one_that_costs_less_is
 }
 
 #[test]
+fn a_mode_is_shown_by_the_value_that_appeared_and_not_by_a_step_of_layout_beside_it() {
+    let base = runs(&[(100, 25), (101, 26), (100, 26), (101, 23)]);
+    let new = runs(&[(100, 25), (100, 26), (101, 26), (800, 23)]);
+    assert_eq!(judged(&base, &new), (ModeAppeared, 101, 800));
+}
+
+#[test]
 fn a_slow_path_in_two_of_the_runs_is_a_mode_if_it_is_large() {
     let with = |mode: u64| rows(&[400, 400, mode, 400, mode, 400]);
     assert_eq!(judged(&rows(&[400; 6]), &with(700)), (ModeAppeared, 400, 700));
@@ -284,6 +291,23 @@ fn a_step_up_in_five_runs_and_down_in_the_sixth_is_no_change() {
     new[3] = vec![12_740; 13];
     new[3][..5].fill(12_734);
     assert_eq!(judged(&base, &new), (Higher, 12_734, 12_737));
+}
+
+#[test]
+fn base_has_the_value_that_stands_for_it_in_the_pair_shown_whatever_the_caller_prefers() {
+    let base: Vec<Vec<u64>> = (0..6).map(|run| vec![1_161 + run, 1_206, 1_240 + run]).collect();
+    let new = moved(&base, |_, _, cost| cost + 4_232);
+    let first = |place: Place| usize::from(place.execution == Some(0));
+    let shown = judge_pairs_by(&base, &new, first).unwrap().judgement;
+    assert_eq!((shown.base, shown.new), (1_206, 5_438));
+    // No pair with the difference is there: the caller's choice, and else the nearest.
+    let odd = moved(&base, |_, _, cost| if cost == 1_206 { cost + 5_000 } else { cost + 4_232 });
+    let shown = |rank: &dyn Fn(Place) -> usize| {
+        let Judgement { base, new, .. } = judge_pairs_by(&base, &odd, rank).unwrap().judgement;
+        (base, new)
+    };
+    assert_eq!(shown(&first), (1_166, 5_398));
+    assert_eq!(shown(&|_| 0), (1_240, 5_472));
 }
 
 #[test]

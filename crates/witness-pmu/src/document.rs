@@ -94,7 +94,7 @@ pub(crate) enum Counted {
 /// The exact instructions of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Exact {
-    /// The most frequent number in user mode.
+    /// The row's number in user mode.
     pub(crate) user: u64,
     /// The same in the kernel.
     pub(crate) kernel: u64,
@@ -239,7 +239,7 @@ fn exact_of(result: Option<&PathResult>) -> Result<Exact, String> {
     let result = result.ok_or("the exact result does not have it; measure again")?;
     let without = || result.reason.clone().unwrap_or_else(|| "it was not counted".into());
     let events = result.events.as_ref().ok_or_else(without)?;
-    let (user, kernel) = (events.typical(Event::User), events.typical(Event::Kernel));
+    let (user, kernel) = (events.value(Event::User), events.value(Event::Kernel));
     let column = |event: Event| events.names.iter().position(|name| name == event.word());
     let columns = [Event::User, Event::Kernel].map(column);
     let number = |row: &Vec<u64>, at: Option<usize>| at.and_then(|at| row.get(at).copied());

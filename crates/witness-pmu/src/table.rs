@@ -84,7 +84,7 @@ fn difference(counted: u64, exact: u64) -> String {
     if difference == 0 { "0".into() } else { format!("{difference:+}") }
 }
 
-/// How many percent of the samples had the most frequent value, rounded down.
+/// How many percent of the samples had the value that is shown, rounded down.
 fn share(estimate: &Estimate) -> u64 {
     let all: u64 = estimate.values.iter().map(|value| value.count).sum();
     let typical = estimate.values.iter().find(|value| value.value == estimate.value);

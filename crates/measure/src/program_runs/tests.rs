@@ -375,10 +375,3 @@ fn functions_that_trade_instructions_add_up_to_their_row() {
     let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
     assert_eq!((read.runs[1].rows[0].instructions, sum), (110, 110));
 }
-
-#[test]
-fn the_median_of_two_is_the_lower_one() {
-    assert_eq!(median([].into_iter()), 0);
-    assert_eq!(median([4, 2].into_iter()), 2);
-    assert_eq!(median([9, 1, 5].into_iter()), 5);
-}

@@ -103,10 +103,10 @@ impl<'a> Row<'a> {
         Some(PathComparison {
             path: base.or(new)?.path.clone(),
             unit: base.or(new)?.unit,
-            base: value(base),
-            new: value(new),
-            base_at_least: at_least(base, value(base)),
-            new_at_least: at_least(new, value(new)),
+            base: base.and_then(PathResult::value),
+            new: new.and_then(PathResult::value),
+            base_at_least: at_least(base, base.and_then(PathResult::value)),
+            new_at_least: at_least(new, new.and_then(PathResult::value)),
             difference: None,
             percent: None,
             verdict: Verdict::Same,
@@ -274,10 +274,6 @@ fn open_side(sides: &PathComparison, judgement: &Judgement, small: bool) -> Opti
         _ if base => Some("base"),
         _ => new.then_some("new"),
     }
-}
-
-fn value(path: Option<&PathResult>) -> Option<u64> {
-    path?.estimate.as_ref().map(|estimate| estimate.value)
 }
 
 fn at_least(path: Option<&PathResult>, value: Option<u64>) -> bool {

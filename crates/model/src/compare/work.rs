@@ -1,8 +1,8 @@
 //! The rows of programs, where two results of programs are compared.
 //!
 //! A row that only one side has cost nothing on the other. If a side has no later runs, the first
-//! runs are what is compared. The two totals are shown as of one run, so that a part is not more
-//! than the whole.
+//! runs are what is compared. The two totals are shown as of one run where else a part would be
+//! more than the whole.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::row::Compared;
 use crate::difference::{difference, percent_of, saturated};
 use crate::work_comparison::shown_per_call;
 use crate::{
-    FirstRun, Measurement, PathComparison, PathEvents, PathResult, RowKind, SumParts, Work,
+    FirstRun, Measurement, PathComparison, PathEvents, PathResult, RowKind, SumParts, Verdict, Work,
 };
 
 /// The rows of both sides as they are compared.
@@ -71,13 +71,16 @@ fn keep_first_run(row: &mut PathResult) {
     row.functions.clear();
 }
 
-/// Shows the two totals as of one run where that says as much, and finds the parts of both.
+/// Shows the two totals as of one run where own work would be more than all work and one run says
+/// as much, and finds the parts of both.
 pub(super) fn totals(rows: &mut [Compared<'_>]) {
     let place = |rows: &[Compared<'_>], kind| rows.iter().position(|row| row.kind() == Some(kind));
     let places = (place(rows, RowKind::OwnWork), place(rows, RowKind::Sum));
     let (Some(own), Some(sum)) = places else { return };
     let [of_own, of_sum] = [own, sum].map(|at| rows[at].run);
-    if !show(&mut rows[own], of_sum) {
+    let sides = |at: usize| [rows[at].comparison.base, rows[at].comparison.new];
+    let is_more = sides(own).into_iter().zip(sides(sum)).any(|(part, whole)| part > whole);
+    if is_more && !show(&mut rows[own], of_sum) {
         show(&mut rows[sum], of_own);
     }
     for total in [own, sum] {
@@ -93,6 +96,10 @@ pub(super) fn totals(rows: &mut [Compared<'_>]) {
 /// Whether they do.
 fn show(row: &mut Compared<'_>, run: Option<usize>) -> bool {
     let Some((run, (base, new))) = run.zip(row.base.zip(row.new)) else { return false };
+    // A mode that appeared is shown by the value that appeared.
+    if row.comparison.verdict == Verdict::ModeAppeared {
+        return row.run == Some(run);
+    }
     let there = base.samples.get(run).copied().zip(new.samples.get(run).copied());
     let Some(there) = there.filter(|it| Some(difference(*it)) == row.comparison.difference) else {
         return false;

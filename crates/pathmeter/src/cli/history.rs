@@ -102,7 +102,7 @@ pub(crate) struct AddArgs {
 /// Arguments of `history show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// Paths to show, names or patterns (`switch.*`): their most frequent value in each result
+    /// Paths to show, names or patterns (`switch.*`): their values in each result
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
     /// Where the document goes, pathmeter.history/1.

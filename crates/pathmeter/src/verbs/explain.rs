@@ -6,7 +6,7 @@ mod program;
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use pathmeter_model::{Threshold, compare};
+use pathmeter_model::{Measurement, Threshold, compare};
 use pathmeter_report::{Style, callgrind, explanation, flame_graph, folded_stacks};
 use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
 use pathmeter_vm::Progress;
@@ -53,6 +53,9 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
         let path = placed(path, &session, ([base, new], &args.guest), &board)?;
         return only(differences(&session, [base, new], &[path], &board)?);
     }
+    let path = standing(path, &session, (&images[0], &args.guest), &board)?;
+    let against = against.map(|it| standing(it, &session, (&images[0], &args.guest), &board));
+    let against = against.transpose()?;
     let (inlined, line) = (Inlined::Apart, board.line(images[0].subject().name));
     let side = Side { image: &images[0], inlined, line };
     let Some(against) = against else {
@@ -106,18 +109,38 @@ fn placed<'a>(
     ([base, new], guest): ([&Image; 2], &GuestArgs),
     board: &Board,
 ) -> Result<RecordablePath<'a>, Failure> {
-    let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
-    let beside = Beside { windows: &windows, programs: &[] };
-    let name = [path.name().to_owned()];
-    let probes = Probes::new(beside, guest.size(), &name)?;
-    let measure = |image: &Image| {
-        board.during(image.subject().name, |progress| probes.measure(session, image, progress))
-    };
+    let measure = |image: &Image| measured(path, session, (image, guest), board);
     let (base, new) = at_once(|| measure(base), || measure(new));
     let (base, new) = Failure::both(base, new)?;
     let compared = compare(&base, &new, Threshold::default());
     let row = compared.paths.iter().find(|row| row.path == path.name());
     Ok(path.showing(row.and_then(|row| row.pairs)))
+}
+
+/// The path, shown by a window with the value that `measure` shows.
+fn standing<'a>(
+    path: RecordablePath<'a>,
+    session: &Session,
+    (image, guest): (&Image, &GuestArgs),
+    board: &Board,
+) -> Result<RecordablePath<'a>, Failure> {
+    let result = measured(path, session, (image, guest), board)?;
+    let row = result.paths.iter().find(|row| row.path == path.name());
+    Ok(row.map_or(path, |row| path.standing_for(row)))
+}
+
+/// The result of the path, measured now unless it is at hand.
+fn measured(
+    path: RecordablePath<'_>,
+    session: &Session,
+    (image, guest): (&Image, &GuestArgs),
+    board: &Board,
+) -> Result<Measurement, Failure> {
+    let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
+    let beside = Beside { windows: &windows, programs: &[] };
+    let name = [path.name().to_owned()];
+    let probes = Probes::new(beside, guest.size(), &name)?;
+    board.during(image.subject().name, |progress| probes.measure(session, image, progress))
 }
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:

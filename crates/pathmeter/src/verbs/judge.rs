@@ -89,7 +89,8 @@ impl Judge<'_> {
             gate: is_checked.then(|| report.clone()),
         };
         let table = |checked: &Checked<&Measurement>, style| {
-            let budget = checked.budget.as_ref().map(|budget| budget_table(budget, style));
+            let of_budget = |budget| budget_table(budget, checked.gate.as_ref(), style);
+            let budget = checked.budget.as_ref().map(of_budget);
             measurement_table(&shown, rows, style) + &budget.unwrap_or_default()
         };
         let judged = Judged {

@@ -382,8 +382,9 @@ impl<'a> Report<'a> {
             };
             let line = board.line(image.subject().name);
             let ran = measured.result.paths.iter().filter(|path| path.status == Status::Ok);
-            let paths: Vec<_> =
-                ran.filter_map(|path| RecordablePath::find(&path.path).ok()).collect();
+            let paths = ran
+                .filter_map(|path| Some(RecordablePath::find(&path.path).ok()?.standing_for(path)));
+            let paths: Vec<_> = paths.collect();
             let progress = |progress: pathmeter_vm::Progress<'_>| line.show(progress);
             Ok(recordings(session, image, Inlined::Apart, &paths, &progress))
         };

@@ -17,7 +17,7 @@ const EVENTS: usize = 1;
 /// `40 of 51 rows differ: 34 higher, 6 lower. Instructions: entry and exit, +39 a call in 33 rows
 /// (…); …; 41 more causes have 9 % of the difference.`
 pub fn sentence(comparison: &Comparison) -> String {
-    let counts = counts(&comparison.summary);
+    let counts = counts(&comparison.own_summary());
     std::iter::once(counts).chain(origin(comparison)).collect::<Vec<_>>().join(" ")
 }
 

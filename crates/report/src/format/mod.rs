@@ -16,7 +16,7 @@ mod text;
 use std::cmp::Reverse;
 
 use pathmeter_model::{
-    BudgetReport, Comparison, GateReason, GateReport, PathComparison, Unit, Verdict, clean,
+    BudgetReport, Comparison, GateReason, GateReport, PathComparison, RowKind, Unit, Verdict, clean,
 };
 use pathmeter_trace::Explain;
 
@@ -193,6 +193,7 @@ impl Line<'_> {
             (Outcome::Worse, Verdict::Broken) => 0,
             (Outcome::Worse, _) => 1,
             (Outcome::Missing, _) => 2,
+            (Outcome::Passed | Outcome::Unasked, _) if self.is_no_finding() => 5,
             (
                 _,
                 Verdict::Higher
@@ -204,6 +205,12 @@ impl Line<'_> {
             (Outcome::Passed | Outcome::Unasked, _) => 5,
             (Outcome::Skipped, _) => 6,
         }
+    }
+
+    /// Whether it is a row of a program that the program does not cause: no finding about it.
+    fn is_no_finding(&self) -> bool {
+        let kind = self.row.work.as_ref().map(|work| work.kind);
+        !self.row.is_own_work() && kind != Some(RowKind::OwnWork)
     }
 
     /// Whether it is worth a reader's time.

@@ -35,7 +35,7 @@ pub(super) struct History {
     /// By kernel: the place of the last one before it that was measured alike, or its own.
     pub(super) before: Vec<usize>,
     pub(super) paths: Vec<String>,
-    /// By path, then by kernel: the most frequent value.
+    /// By path, then by kernel: the row's value.
     pub(super) values: Vec<Vec<Option<u64>>>,
     /// By path, then by kernel: pairs of the place of an event's name and its number.
     pub(super) events: Vec<Vec<Vec<u64>>>,

@@ -10,10 +10,12 @@ use crate::number::{grouped, percent, signed, unit_word};
 /// What a comparison comes to: `3 of 43 paths cost more: switch.yield +34 instructions (+1.02 %),
 /// in finish_task_switch`.
 pub(super) fn comparison(comparison: &Comparison, explanations: &[Explain]) -> String {
-    let sorted = worst_first(&comparison.paths);
-    let count = |verdict| comparison.summary.count(verdict);
+    let mut sorted = worst_first(&comparison.paths);
+    sorted.retain(|row| row.is_own_work());
+    let summary = comparison.own_summary();
+    let count = |verdict| summary.count(verdict);
     let first = |verdicts: &[Verdict]| sorted.iter().find(|it| verdicts.contains(&it.verdict));
-    let executed = comparison.paths.len() - count(Verdict::Unsupported);
+    let executed = summary.paths - count(Verdict::Unsupported);
     let of = |number: usize| format!("{number} of {}", counted(executed));
     let worse = [Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail];
     let better = [Verdict::Lower, Verdict::ShorterTail];

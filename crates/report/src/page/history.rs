@@ -320,10 +320,10 @@ fn explained_shades() -> Html {
     html
 }
 
-/// The most frequent value, if it counts this.
+/// The row's value, if it counts this.
 fn value(result: &Measurement, path: &str, unit: Unit) -> Option<u64> {
     let path = found(result, path).filter(|path| path.unit == unit)?;
-    path.estimate.as_ref().map(|estimate| estimate.value)
+    path.value()
 }
 
 /// What a path's values count, in the order in which results have them. Values of different units
@@ -331,7 +331,7 @@ fn value(result: &Measurement, path: &str, unit: Unit) -> Option<u64> {
 fn units(results: &[Measurement], path: &str) -> Vec<Unit> {
     let mut units = Vec::new();
     for found in results.iter().filter_map(|result| found(result, path)) {
-        if found.estimate.is_some() && !units.contains(&found.unit) {
+        if found.value().is_some() && !units.contains(&found.unit) {
             units.push(found.unit);
         }
     }
@@ -344,7 +344,7 @@ fn events_of(result: &Measurement, path: &str, data: &mut Data) -> Vec<u64> {
         return Vec::new();
     };
     let shown = |event: &Event| event.role() != Role::Detail;
-    let numbers = Event::all().filter(shown).map(|event| (event, events.typical(event)));
+    let numbers = Event::all().filter(shown).map(|event| (event, events.value(event)));
     let some = numbers.filter(|(_, number)| *number > 0);
     some.flat_map(|(event, number)| [data.name(event.word()) as u64, number]).collect()
 }

@@ -97,13 +97,13 @@ pub(super) fn section(result: &Measurement, windows: &[Explain], data: &mut Data
 }
 
 fn row(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Row {
-    let value = path.estimate.as_ref().map_or(0, |estimate| estimate.value);
+    let value = path.value().unwrap_or(0);
     let most_in = explain.map(|it| place_in_window(&it.base.window)).unwrap_or_default();
     let costs = path.events.as_ref().map(costs).unwrap_or_default();
     Row {
         name: path.path.clone(),
         anchor: path.path.clone(),
-        unit: path.estimate.as_ref().and_then(|_| other_unit(path.unit)),
+        unit: path.value().and_then(|_| other_unit(path.unit)),
         verdict: "",
         cells: vec![
             Cell::number("", &value, shown_value(path)),
@@ -115,7 +115,7 @@ fn row(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Row {
     }
 }
 
-/// The value that most samples have; or why there is none.
+/// The row's value; or why there is none.
 fn shown_value(path: &PathResult) -> String {
     match &path.estimate {
         Some(estimate) => {
@@ -127,10 +127,10 @@ fn shown_value(path: &PathResult) -> String {
     }
 }
 
-/// `lfence 2, data-lines 31`: events that cost by themselves, in most samples.
+/// `lfence 2, data-lines 31`: events that cost by themselves.
 fn costs(events: &PathEvents) -> String {
     let costly = Event::all().filter(|event| matches!(event.role(), Role::Cost | Role::Footprint));
-    let numbers = costly.map(|event| (event, events.typical(event)));
+    let numbers = costly.map(|event| (event, events.value(event)));
     let texts = numbers.filter(|(_, number)| *number > 0);
     let texts = texts.map(|(event, number)| format!("{event} {}", grouped(number)));
     texts.collect::<Vec<_>>().join(", ")
@@ -159,11 +159,11 @@ fn details(path: &PathResult, explain: Option<&Explain>, data: &mut Data) -> Opt
         html.raw("</tbody></table></div>");
     }
     if let Some(events) = &path.events {
-        html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events in most samples");
-        html.raw("</caption>").headings(&["event", "#number"]).raw("<tbody>");
-        for event in Event::all().filter(|event| events.typical(*event) > 0) {
+        html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events</caption>");
+        html.headings(&["event", "#number"]).raw("<tbody>");
+        for event in Event::all().filter(|event| events.value(*event) > 0) {
             html.raw("<tr><th scope=\"row\">").text(event.word()).raw("</th>");
-            html.figure(&grouped(events.typical(event))).raw("</tr>");
+            html.figure(&grouped(events.value(event))).raw("</tr>");
         }
         html.raw("</tbody></table></div>");
     }

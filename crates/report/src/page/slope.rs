@@ -52,7 +52,7 @@ pub(super) fn section(result: &SlopeResult, data: &mut Data) -> Html {
 fn rows(result: &SlopeResult, rows: &SlopeRows, caption: &'static str, data: &mut Data) -> Html {
     let mut html = Html::default();
     html.raw("<div class=\"slopes\">");
-    for row in rows.rows.iter().take(PICTURES) {
+    for row in rows.rows.iter().filter(|row| !row.scatters).take(PICTURES) {
         html.add(&figure(result, row));
     }
     html.raw("</div>");
@@ -159,6 +159,7 @@ mod tests {
             base: 100,
             differences,
             several_values: false,
+            scatters: false,
             constant: None,
             pieces: Vec::new(),
         }

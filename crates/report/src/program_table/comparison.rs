@@ -11,6 +11,7 @@ use pathmeter_model::{
 
 use pathmeter_trace::MeasuredWith;
 
+use super::answer::answer;
 use super::compared_processes::compared_processes;
 use super::compared_sleeps::compared_sleeps;
 use super::next_step::next_step;
@@ -97,8 +98,9 @@ impl Row<'_> {
     }
 }
 
-/// The two kernels; a row for each kind of work in the later runs, those that changed first; the
-/// same for the first run; the program's own regions, and how many rows have each verdict.
+/// The two kernels and the answer; a row for each kind of work in the later runs, those that
+/// changed first; the same for the first run; the program's own regions, and how many rows have
+/// each verdict.
 pub(crate) fn program_comparison_table(
     comparison: &Comparison,
     program: &ProgramComparison,
@@ -115,6 +117,7 @@ pub(crate) fn program_comparison_table(
         process(program.process.as_deref(), style),
         ended(program, style),
         idle(program, style),
+        answer(comparison, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
@@ -124,7 +127,10 @@ pub(crate) fn program_comparison_table(
         functions(&parted, rows, style),
         regions(&parted.regions, style),
         next_step(comparison, program, parted.in_order(), style),
-        comparison.budget.as_ref().map_or_else(String::new, |it| budget_table(it, style)),
+        comparison
+            .budget
+            .as_ref()
+            .map_or_else(String::new, |it| budget_table(it, comparison.gate.as_ref(), style)),
         differences(&others, style),
         measured_with::lines(
             &without_program(&comparison.base),
@@ -194,6 +200,7 @@ fn judged(parted: &Parted<'_>, program: &ProgramComparison, shown: Rows, style: 
     let marked = parted.is_marked();
     let is_same = |row: &Row| shown == Rows::Folded && is_same(*row);
     let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    let others = not_own_work(&mut changed, shown);
     let rest = rest(&mut changed, shown, MOST_CHANGED);
     let mut table = table(heading);
     for row in changed {
@@ -208,7 +215,8 @@ fn judged(parted: &Parted<'_>, program: &ProgramComparison, shown: Rows, style: 
     let base = |row: &Row<'_>| row.path.base.unwrap_or(0);
     let same = same.iter().map(base);
     let fold = fold(same, parted.sum().as_ref().map_or(0, base), style);
-    let more = more(&rest, |row| row.path.difference.unwrap_or(0), style);
+    let difference = |row: &Row<'_>| row.path.difference.unwrap_or(0);
+    let more = more(&rest, difference, style) + &others_line(&others, difference, style);
     "\n".to_owned() + &table.render(style) + &parts(parted, style) + &more + &fold
 }
 
@@ -235,6 +243,24 @@ fn parts(parted: &Parted<'_>, style: Style) -> String {
         (some.len() > 1).then(|| style.quiet(&text))
     };
     parted.totals.iter().filter_map(line).collect()
+}
+
+/// Takes away the rows that are not the program's work, unless all are shown: how much the timer,
+/// kernel threads and pathmeter's own agent execute is no finding about the program.
+fn not_own_work<'a>(rows: &mut Vec<Row<'a>>, shown: Rows) -> Vec<Row<'a>> {
+    let is_shown = |row: &Row<'_>| shown == Rows::All || row.path.is_own_work();
+    rows.extract_if(.., |row| !is_shown(row)).collect()
+}
+
+/// `3 rows that are not the program's work differ by +1,531 in all: --all shows them`.
+fn others_line(rows: &[Row<'_>], difference: impl Fn(&Row<'_>) -> i64, style: Style) -> String {
+    let sum = signed(rows.iter().fold(0_i64, |sum, row| sum.saturating_add(difference(row))));
+    let text = match rows.len() {
+        0 => return String::new(),
+        1 => format!("1 row that is not the program's work differs by {sum}"),
+        many => format!("{many} rows that are not the program's work differ by {sum} in all"),
+    };
+    style.quiet(&format!("{text}: {HOW_TO_UNFOLD}"))
 }
 
 /// Takes away what is not shown of rows that are sorted.
@@ -271,6 +297,7 @@ fn first(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let is_same = |row: &Row<'_>| shown == Rows::Folded && is_first_same(&row.work.first);
     let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
     changed.sort_by_key(|row| Reverse(row.work.first.difference.unsigned_abs()));
+    let others = not_own_work(&mut changed, shown);
     let rest = rest(&mut changed, shown, MOST_CHANGED_FIRST);
     let mut table = table(FIRST_RUN);
     for row in changed {
@@ -281,7 +308,8 @@ fn first(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     }
     let same = same.iter().map(|row| row.work.first.base);
     let fold = fold(same, parted.sum().map_or(0, |row| row.work.first.base), style);
-    let more = more(&rest, |row| row.work.first.difference, style);
+    let difference = |row: &Row<'_>| row.work.first.difference;
+    let more = more(&rest, difference, style) + &others_line(&others, difference, style);
     "\n".to_owned() + &table.render(style) + &more + &fold
 }
 
@@ -311,9 +339,15 @@ fn judged_cells(row: Row<'_>, marked: bool, paint: Paint, remark: &str) -> [Cell
         Cell::painted(&path.difference.map_or_else(String::new, signed), paint),
         Cell::painted(&path.percent.map_or_else(String::new, percent), paint),
         per_call(work.per_call_difference),
-        Cell::painted(&path.verdict.to_string(), paint),
+        Cell::painted(&verdict(row), paint),
         remark.into(),
     ]
+}
+
+/// None of what is not the program's work: it is no finding.
+fn verdict(Row { path, work }: Row<'_>) -> String {
+    let is_judged = work.kind.is_total() || path.is_own_work();
+    if is_judged { path.verdict.to_string() } else { String::new() }
 }
 
 fn first_cells(Row { path, work }: Row<'_>, remark: &str) -> [Cell; 8] {
@@ -490,12 +524,15 @@ fn regions(regions: &[&PathComparison], style: Style) -> String {
     "\n".to_owned() + &paths(regions, style)
 }
 
-/// How many rows have each verdict, those of own work and the others, and how many regions.
+/// How many rows of own work and how many regions have each verdict, and how many others there are.
 fn summary(parted: &Parted<'_>, style: Style) -> String {
     let (own, others): (Vec<_>, Vec<_>) =
         parted.rows.iter().map(|row| row.path).partition(|path| path.is_own_work());
     let own = tally(own.into_iter(), ["row of own work", "rows of own work"], style);
-    let others = tally(others.into_iter(), ["other row", "other rows"], style);
+    let others = match others.len() {
+        0 => String::new(),
+        rows => format!("{}, which the program does not cause\n", plural(rows, "other row")),
+    };
     let regions = (!parted.regions.is_empty())
         .then(|| tally(parted.regions.iter().copied(), ["region", "regions"], style));
     own + &others + &regions.unwrap_or_default()

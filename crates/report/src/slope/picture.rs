@@ -87,8 +87,8 @@ fn rows(results: &[SlopeResult]) -> Vec<&str> {
 fn all_rows(result: &SlopeResult) -> Vec<&SlopeRow> {
     let of_program = result.program_rows.iter().flat_map(|rows| &rows.rows);
     let rows = result.paths.rows.iter().chain(of_program);
-    // Of others only events differ.
-    rows.filter(|row| row.differences.iter().any(|it| *it != 0)).collect()
+    // Of others only events differ, or there is no function to draw.
+    rows.filter(|row| !row.scatters && row.differences.iter().any(|it| *it != 0)).collect()
 }
 
 /// One row of all kernels.
@@ -183,6 +183,7 @@ mod tests {
             base: 100,
             differences: differences.to_vec(),
             several_values: false,
+            scatters: false,
             constant: Some(3),
             pieces,
         };

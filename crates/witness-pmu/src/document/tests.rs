@@ -89,7 +89,7 @@ fn a_path_that_failed_in_some_passes_keeps_the_others_and_says_so() {
 }
 
 #[test]
-fn the_most_frequent_count_is_compared_whatever_is_exact() {
+fn the_count_in_the_middle_is_compared_whatever_is_exact() {
     let mut passes = passes();
     let mut samples = vec![103; 30];
     samples.extend([102; 21]);

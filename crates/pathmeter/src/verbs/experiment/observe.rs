@@ -248,7 +248,7 @@ fn measured(measurement: &Measurement, path: &str) -> ExactCell {
     let reason = || row.reason.clone().unwrap_or_default();
     match (&row.status, &row.estimate, row.samples.iter().max()) {
         (Status::Ok, Some(estimate), Some(&worst)) => {
-            let measured = Measured::new(estimate.median, worst);
+            let measured = Measured::new(estimate.value, worst);
             ObservedCell::Measured(measured.in_steps(row.unit == Unit::Clock))
         }
         (Status::Ok, ..) => ObservedCell::Failed("it has no samples".to_owned()),
