@@ -136,12 +136,12 @@ fn is_bundled(name: &str) -> bool {
 }
 
 /// Those that are not known.
-fn without<'a>(names: impl Iterator<Item = &'a String>, known: &[&str]) -> BTreeSet<&'a str> {
+fn find_unknown<'a>(names: impl Iterator<Item = &'a String>, known: &[&str]) -> BTreeSet<&'a str> {
     names.map(String::as_str).filter(|name| !known.contains(name)).collect()
 }
 
 /// Versions of kernels that rules ask about, and that are taken to be older than any.
-fn kernels<'a>(conditions: impl Iterator<Item = &'a Conditions>) -> Option<String> {
+fn doubt_kernels<'a>(conditions: impl Iterator<Item = &'a Conditions>) -> Option<String> {
     let is_old = |version: &str| {
         let parts = version.split_once('.');
         let parts = parts.and_then(|(one, two)| Some((one.parse().ok()?, two.parse().ok()?)));
