@@ -72,6 +72,15 @@ static int writes_to_port(void)
 	return 0;
 }
 
+/* The agent's way to pause the guest: agent/src/arch/x86_64/port.rs. */
+static int pauses(void)
+{
+	if (ioperm(0x505, 1, 1))
+		return 1;
+	outb(1, 0x505);
+	return 0;
+}
+
 static int unmounts(void)
 {
 	umount2("/dev", MNT_DETACH);
@@ -119,7 +128,7 @@ int main(int count, char **words)
 	} acts[] = {
 		{ "loops", loops }, { "sleeps", sleeps }, { "crashes", crashes },
 		{ "illegal", illegal }, { "floods", floods }, { "complains", complains },
-		{ "reboots", reboots }, { "port", writes_to_port }, { "unmounts", unmounts },
+		{ "reboots", reboots }, { "pauses", pauses }, { "port", writes_to_port }, { "unmounts", unmounts },
 		{ "remembers", remembers }, { "survives", survives },
 	};
 

@@ -119,6 +119,9 @@ fn settings_are_proved(texts: &BTreeMap<String, String>) {
     let delegated = document(texts, "delegated");
     let delegated = note(&delegated, "cgroup:");
     assert!(delegated.contains("the processes were in the group /user/pathmeter-"), "{delegated}");
+    let guardless = document(texts, "guardless");
+    let removed = note(&guardless, "the process that was to remove the control group ");
+    assert!(removed.ends_with("pathmeter has removed the group itself"), "{removed}");
     let suspended = document(texts, "suspended");
     let slept = note(&suspended, "the machine was suspended for ");
     assert!(slept.ends_with(" s of the session"), "{slept}");

@@ -58,6 +58,27 @@ fn a_wrapper_script_is_as_good_as_the_program() {
     scene.assert_nothing_running();
 }
 
+/// The second argument after `-m` or `-cpu` is what was asked for; one word of it is changed.
+#[test]
+fn a_wrapper_script_that_changes_the_machine_is_refused() {
+    let change = |option: &str, to: &str| {
+        let scene = Scene::cold();
+        let case = format!(
+            "last=; for word; do shift; case $last in {option}) word={to} ;; esac\n\
+             set -- \"$@\" \"$word\"; last=$word; done"
+        );
+        let qemu = wrapped(&scene, &case);
+        let run = scene.run(&["measure", "lab", "--perturb", "1", "--qemu", &qemu]);
+        assert_eq!(scene.cached(), [""; 0]);
+        run
+    };
+    let other = "this QEMU made another machine than was asked for: ";
+    let memory = change("-m", "256");
+    memory.assert_unmeasured(&[other, "256 MiB of memory for ", "name QEMU itself"]);
+    change("-cpu", "$word,erms=off").assert_unmeasured(&[other, "erms is off"]);
+    change("-cpu", "$word,fsrm=on").assert_unmeasured(&[other, "fsrm is on"]);
+}
+
 /// A guest that idles has the clock moved on, and only a plugin keeps that from going too far: one
 /// that boots has one as well, and one that is asked for symbols.
 #[test]

@@ -85,18 +85,27 @@ pub(crate) fn add(
     addition.end(&rows, new.bytes)
 }
 
+/// Refuses what can't be a label, before a history is made for it.
+///
+/// # Errors
+/// Why not.
+pub fn check_label(label: &str) -> Result<(), HistoryError> {
+    if label.is_empty() {
+        return Err(HistoryError::Label { what: "is empty" });
+    }
+    if label.chars().count() > MAX_LABEL_CHARS {
+        return Err(HistoryError::Label { what: "has more than 200 characters" });
+    }
+    if label.chars().any(char::is_control) {
+        return Err(HistoryError::Label { what: "has control characters" });
+    }
+    Ok(())
+}
+
 /// Checks and shortens what to call a result.
 fn label(new: &NewResult<'_>, document: &KeptDocument) -> Result<String, HistoryError> {
     let given = new.label.unwrap_or(document.subject());
-    if new.label.is_some_and(str::is_empty) {
-        return Err(HistoryError::Label { what: "is empty" });
-    }
-    if new.label.is_some_and(|label| label.chars().count() > MAX_LABEL_CHARS) {
-        return Err(HistoryError::Label { what: "has more than 200 characters" });
-    }
-    if new.label.is_some_and(|label| label.chars().any(char::is_control)) {
-        return Err(HistoryError::Label { what: "has control characters" });
-    }
+    new.label.map_or(Ok(()), check_label)?;
     Ok(given.chars().filter(|c| !c.is_control()).take(MAX_LABEL_CHARS).collect())
 }
 

@@ -16,6 +16,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::HistoryError;
+use crate::journal::refuse_foreign;
 use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
 use crate::tables::{PathRow, SKELETONS, Total};
 
@@ -94,7 +95,9 @@ pub(crate) struct Database {
 impl Database {
     /// Opens the file at `path` to write to it; makes it, and its tables, if it is not there.
     pub(crate) fn create(path: &Path) -> Result<Self, HistoryError> {
-        refuse_what_is_no_file(path)?;
+        if refuse_what_is_no_file(path)? {
+            refuse_foreign(path)?;
+        }
         let mut database = Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         let journal = |error: &_| HistoryError::sqlite(path, error);
         database.connection.pragma_update(None, "synchronous", "EXTRA").map_err(|e| journal(&e))?;
@@ -111,6 +114,7 @@ impl Database {
         if !refuse_what_is_no_file(path)? {
             return Err(HistoryError::Missing { path: path.to_owned() });
         }
+        refuse_foreign(path)?;
         let database = Self::connect(path, OpenFlags::empty())?;
         // Everything is read of one state.
         let begun = database.connection.execute_batch("BEGIN");

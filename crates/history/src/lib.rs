@@ -22,6 +22,7 @@ mod database;
 mod date;
 mod document;
 mod error;
+mod journal;
 mod kept_document;
 mod limits;
 mod pack;
@@ -32,7 +33,7 @@ mod salvage;
 mod store;
 mod tables;
 
-pub use add::{Added, MAX_LABEL_CHARS, NewResult};
+pub use add::{Added, MAX_LABEL_CHARS, NewResult, check_label};
 pub use blame::blame;
 pub use date::{Date, DateError};
 pub use error::HistoryError;

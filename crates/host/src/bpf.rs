@@ -4,8 +4,28 @@
 use std::fmt;
 use std::fs;
 
+use thiserror::Error;
+
 use crate::btf;
 use crate::tracepoint::{TracepointError, number};
+
+/// Why there are no programs at a place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProgramsError {
+    /// This machine's kernel has no such place, or a program there would not be the measured
+    /// processes' alone.
+    #[error("{0}")]
+    Place(String),
+    /// This process may not find out.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<String> for ProgramsError {
+    fn from(why: String) -> Self {
+        Self::Place(why)
+    }
+}
 
 /// Programs at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +42,9 @@ impl Programs {
     /// So many at this place of this machine's kernel.
     ///
     /// # Errors
-    /// The kernel has no such place, or a program there would not be the measured processes' alone.
-    pub fn find(place: &str, count: u32) -> Result<Self, String> {
+    /// The kernel has no such place, a program there would not be the measured processes' alone, or
+    /// this process lacks a right.
+    pub fn find(place: &str, count: u32) -> Result<Self, ProgramsError> {
         let (kind, name) = place.split_once(':').unwrap_or((place, ""));
         let number = match kind {
             "tracepoint" => tracepoint(name)?,
@@ -34,7 +55,10 @@ impl Programs {
                 btf::function(&format!("bpf_lsm_{name}"))?.into()
             }
             "raw_tracepoint" | "xdp" | "tcx" | "netfilter" | "sk_lookup" => 0,
-            _ => return Err("it is attached to the group of all processes of the machine".into()),
+            _ => {
+                let why = "it is attached to the group of all processes of the machine";
+                return Err(ProgramsError::Place(why.to_owned()));
+            }
         };
         Ok(Self { place: place.to_owned(), count, number })
     }
@@ -54,11 +78,11 @@ impl fmt::Display for Programs {
     }
 }
 
-fn tracepoint(name: &str) -> Result<u64, String> {
+fn tracepoint(name: &str) -> Result<u64, ProgramsError> {
     let (category, event) = name.split_once(':').unwrap_or_default();
     number(category, event).map_err(|error| match error {
-        TracepointError::Unknown { .. } => "this kernel has no such tracepoint".to_owned(),
-        error => error.to_string(),
+        TracepointError::Unknown { .. } => ProgramsError::Place(error.to_string()),
+        error => ProgramsError::Refused(error.to_string()),
     })
 }
 
@@ -70,15 +94,17 @@ fn kprobe() -> Result<u64, String> {
 
 /// Whether BPF is among the security modules: without it the kernel attaches programs to hooks
 /// that it never calls.
-fn has_module() -> Result<(), String> {
-    let list = fs::read_to_string("/sys/kernel/security/lsm");
-    let list = list.map_err(|error| format!("/sys/kernel/security/lsm can't be read: {error}"))?;
+fn has_module() -> Result<(), ProgramsError> {
+    let list = fs::read_to_string("/sys/kernel/security/lsm").map_err(|error| {
+        ProgramsError::Refused(format!("/sys/kernel/security/lsm can't be read: {error}"))
+    })?;
     if list.trim().split(',').any(|module| module == "bpf") {
         return Ok(());
     }
     Err("bpf is not among the security modules that this machine was booted with (lsm=…,bpf on \
          the kernel's command line, CONFIG_BPF_LSM)"
-        .to_owned())
+        .to_owned()
+        .into())
 }
 
 #[cfg(test)]
@@ -97,14 +123,16 @@ mod tests {
     #[test]
     fn what_belongs_to_all_processes_is_refused() {
         for place in ["cgroup_skb:ingress", "cgroup_sysctl", "sock_ops"] {
-            assert!(Programs::find(place, 1).unwrap_err().contains("all processes"), "{place}");
+            let refused = Programs::find(place, 1).unwrap_err();
+            assert!(matches!(&refused, ProgramsError::Place(_)), "{place}");
+            assert!(refused.to_string().contains("all processes"), "{place}");
         }
     }
 
     /// Whatever the machine has.
     #[test]
     fn a_place_that_no_kernel_has_is_refused_with_the_reason() {
-        let refused = |place: &str| Programs::find(place, 1).unwrap_err();
+        let refused = |place: &str| Programs::find(place, 1).unwrap_err().to_string();
         assert!(refused("tracepoint:sched:no_such").contains("trace"));
         assert!(refused("fentry:no_such_function_here").contains("kernel"));
     }

@@ -2,7 +2,8 @@
 //! removed after it, however the session ends.
 //!
 //! Another process, the guard, removes it (`live/src/guard.rs`): it waits for the end of a pipe
-//! that only this process holds open, so it does its work even if this process is killed.
+//! that only this process holds open, so it does its work even if this process is killed. If the
+//! guard is killed, this process removes the group.
 //!
 //! The group is made in the outermost group that this process may add one to, and that hands on the
 //! controllers that are asked for. No controller is handed on that was not before: that would
@@ -15,6 +16,8 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -23,6 +26,10 @@ use crate::mounts::{Mount, own_group, version_1};
 use crate::quantity::has;
 use crate::timing_program;
 
+/// How often, and after which pauses, a group is tried to be removed whose processes are about to
+/// end.
+const TRIES: usize = 100;
+const PAUSE: Duration = Duration::from_millis(20);
 /// The name of a limit that is the number of groups instead, each in the one before.
 const DEPTH: &str = "depth";
 
@@ -222,13 +229,46 @@ impl Group {
         let group = format!("the processes were in the group {}", self.shown);
         std::iter::once(group).chain(told).collect::<Vec<_>>().join(", and its ")
     }
+
+    /// Has the guard remove the groups, whose processes have ended or are about to. What the guard
+    /// left is removed here; then it is told, in words, what became of it.
+    pub(crate) fn remove(&mut self) -> Option<String> {
+        drop(self.guard.stdin.take());
+        // It has its own limit of time, and has told of nothing.
+        let _ = self.guard.wait();
+        if !self.outermost.exists() {
+            return None;
+        }
+        let group = self.outermost.display();
+        Some(match self.remove_without_guard() {
+            Ok(()) => format!(
+                "the process that was to remove the control group {group} was killed before; \
+                 pathmeter has removed the group itself"
+            ),
+            Err(error) => format!("the control group {group} could not be removed: {error}"),
+        })
+    }
+
+    fn remove_without_guard(&self) -> io::Result<()> {
+        let groups = (0..self.depth).rev();
+        groups.map(|level| self.outermost.join("in/".repeat(level))).try_for_each(|group| {
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                match fs::remove_dir(&group) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+                    Err(_) if tries < TRIES => thread::sleep(PAUSE),
+                    done => return done,
+                }
+            }
+        })
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        // It has its own limit of time, and has told of nothing.
-        let _ = self.guard.wait();
+        // A session that has a document has removed it before, and told of it.
+        let _ = self.remove();
     }
 }
 
@@ -285,4 +325,50 @@ fn places(limits: &[Limit]) -> Result<Vec<(PathBuf, String)>, GroupError> {
 fn words(file: &Path) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Groups whose folders are no control groups, since every user can make those.
+    fn make_groups(outermost: PathBuf) -> Group {
+        fs::create_dir_all(outermost.join("in")).unwrap();
+        let guard = guard(&outermost, 2).unwrap();
+        Group { guard, outermost, depth: 2, limits: Vec::new(), shown: String::new() }
+    }
+
+    #[test]
+    fn a_group_is_removed_by_its_guard_or_without_it_and_then_it_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut guarded = make_groups(folder.path().join("guarded"));
+        assert_eq!(guarded.remove(), None);
+        let mut left = make_groups(folder.path().join("left"));
+        left.guard.kill().unwrap();
+        let told = left.remove().unwrap();
+        assert!(told.contains("left was killed before") && told.contains("itself"), "{told}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(left.remove(), None);
+    }
+
+    #[test]
+    fn a_group_that_can_not_be_removed_is_told_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut busy = make_groups(folder.path().join("busy"));
+        fs::write(busy.outermost.join("a file"), "").unwrap();
+        busy.guard.kill().unwrap();
+        let told = busy.remove().unwrap();
+        assert!(told.contains("busy could not be removed"), "{told}");
+        fs::remove_file(busy.outermost.join("a file")).unwrap();
+    }
+
+    /// As where a session ends with an error.
+    #[test]
+    fn a_group_without_a_guard_is_removed_when_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut left = make_groups(folder.path().join("left"));
+        left.guard.kill().unwrap();
+        drop(left);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }

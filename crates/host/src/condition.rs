@@ -26,6 +26,8 @@ pub struct Condition {
     pub limits: Vec<Limit>,
     /// BPF programs that are attached while a process is executed.
     pub programs: Vec<Programs>,
+    /// What a reader must know of it, in words.
+    pub notes: Vec<String>,
 }
 
 impl Condition {

@@ -27,7 +27,7 @@ use std::io::{self, Read};
 
 use flate2::read::ZlibDecoder;
 
-pub use bpf::Programs;
+pub use bpf::{Programs, ProgramsError};
 pub use cgroup::{GroupError, Limit};
 pub use condition::{Condition, Setting};
 pub use machine::machine;

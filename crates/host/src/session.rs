@@ -12,7 +12,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pathmeter_catalogue::EMPTY;
-use pathmeter_model::{MAX_SAMPLES, Replicate, Status, Times};
+use pathmeter_model::{Around, MAX_SAMPLES, Replicate, Status, Times};
 use pathmeter_probes::batch::SIDES;
 use pathmeter_stats::time::{Numbers, Quantile, quantile};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -308,7 +308,9 @@ impl<'a> Session<'a> {
     }
 
     fn is_narrow(&self, at: usize) -> bool {
-        is_narrow(&self.paths[at].times, self.step, self.wanted.width)
+        let empty = self.paths.iter().find(|path| path.of.name == EMPTY).map(|path| &path.times);
+        let around = Around::of(empty, self.step, self.stamps);
+        is_narrow(&self.paths[at].times, &around, self.wanted.width)
     }
 
     /// A replicate of each of these paths, in an order that is drawn anew.

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use pathmeter_host::SessionError;
 use pathmeter_image::ImageError;
-use pathmeter_model::{ConfigurationDifference, ParseError, clean};
+use pathmeter_model::{ConfigurationDifference, ParseError, clean, shorten};
 use pathmeter_report::FlameError;
 use pathmeter_seal::SealError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
@@ -390,7 +390,7 @@ impl Failure {
         let whole = self.to_string();
         let message = whole.strip_suffix(&below(&lines)).unwrap_or(&whole);
         lines.insert(0, clean(message));
-        lines
+        lines.iter().map(|line| shorten(line).into_owned()).collect()
     }
 
     /// The exit code that it leads to.

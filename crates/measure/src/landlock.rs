@@ -15,6 +15,10 @@ use pathmeter_vm::{
 };
 use serde::Deserialize;
 
+use crate::bounded_file::read_bounded_text;
+
+/// Longest file: a ruleset of `MAX_RULESET` bytes is far shorter.
+const MOST_BYTES: u64 = 1 << 20;
 /// Rights to files, in the order of their bits, each with the version that has it first.
 const FILES: [(&str, u32); 16] = [
     ("execute", 1),
@@ -82,7 +86,7 @@ struct Port {
 /// # Errors
 /// It can't be read, is no such JSON, or is too long.
 pub(crate) fn ruleset(file: &Path) -> Result<Ruleset, String> {
-    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let text = read_bounded_text(file, MOST_BYTES).map_err(|error| error.to_string())?;
     let policy: Policy = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let bytes = policy.bytes()?;
     if bytes.len() > MAX_RULESET {

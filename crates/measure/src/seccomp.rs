@@ -5,12 +5,12 @@
 //! that the runtimes use, and not another one that would filter the same. It is loaded when a
 //! filter is asked for: QEMU's sandbox needs it as well, so it is there where a guest can be run.
 
+mod doubts;
 mod library;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use pathmeter_vm::{Filter, FilterFlags};
@@ -18,6 +18,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
+use crate::bounded_file::read_bounded_text;
 use crate::meant::{close_to, with_meant};
 
 /// Longest profile.
@@ -131,7 +132,7 @@ fn of_length(count: u16) -> Result<Filter, String> {
         .flatten()
         .collect();
     let flags = FilterFlags { flags: 0, may_lack: false };
-    Ok(Filter { name: count.to_string(), flags, program })
+    Ok(Filter { name: count.to_string(), flags, program, doubts: Vec::new() })
 }
 
 fn bundled(name: &str) -> Option<(&'static str, &'static str, Runtime)> {
@@ -145,22 +146,16 @@ fn shown(file: &str) -> String {
 }
 
 fn read(file: &str) -> Result<String, String> {
-    let read = || {
-        let mut text = String::new();
-        File::open(Path::new(file))?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-        Ok::<_, io::Error>(text)
-    };
-    let text = read().map_err(|error| {
-        let names = BUNDLED.map(|(name, ..)| name);
-        let close = close_to(file, &names).first().copied();
-        let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
-        let (names, close) = (names.join(", "), close.unwrap_or_default());
-        format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
-    })?;
-    if text.len() as u64 > MOST_BYTES {
-        return Err(format!("{file}: a profile has at most {MOST_BYTES} bytes"));
-    }
-    Ok(text)
+    read_bounded_text(Path::new(file), MOST_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::Other => format!("{file}: {error}"),
+        _ => {
+            let names = BUNDLED.map(|(name, ..)| name);
+            let close = close_to(file, &names).first().copied();
+            let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
+            let (names, close) = (names.join(", "), close.unwrap_or_default());
+            format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
+        }
+    })
 }
 
 fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Filter, String> {
@@ -392,13 +387,13 @@ impl Profile {
     }
 
     fn filter(&self, name: &str, runtime: Runtime) -> Result<Filter, String> {
-        let (flags, program) = (self.flags()?, self.program(runtime)?);
-        Ok(Filter { name: name.to_owned(), flags, program })
+        let library = Library::open()?;
+        let (flags, program) = (self.flags()?, self.program(&library, runtime)?);
+        Ok(Filter { name: name.to_owned(), flags, program, doubts: self.doubts(&library)? })
     }
 
-    fn program(&self, runtime: Runtime) -> Result<Vec<u8>, String> {
+    fn program(&self, library: &Library, runtime: Runtime) -> Result<Vec<u8>, String> {
         let default = self.default_action.code(self.default_errno_ret)?;
-        let library = Library::open()?;
         let mut filter = library.filter(default)?;
         for name in self.other_architectures() {
             filter.add_architecture(&name)?;

@@ -4,6 +4,7 @@
 //! Contract: a result from the cache and one just measured are the same document, but for the
 //! subject's name, which is always the one given now.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,6 +75,8 @@ pub struct Session {
     keeps_own_snapshots: bool,
     /// What the user is still to be told.
     note: Mutex<Option<String>>,
+    /// What the user was told of conditions, by this session or by one like it.
+    told: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Session {
@@ -95,6 +98,7 @@ impl Session {
             groups: Groups::ALL,
             keeps_own_snapshots: true,
             note: Mutex::default(),
+            told: Arc::default(),
         }
     }
 
@@ -114,6 +118,7 @@ impl Session {
     /// guest's kernel does not print what it should on its CPU, and was not asked to: mitigations
     /// are boot parameters.
     pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+        self.tell_doubts(image, progress);
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);
         if condition.is_of_boot() || !append.is_empty() {
@@ -123,6 +128,15 @@ impl Session {
             progress(Progress::Note(&note));
         }
         Ok(result)
+    }
+
+    /// Says what of the image's condition is not as it looks, once.
+    fn tell_doubts(&self, image: &Image, progress: Report<'_>) {
+        let condition = image.settings(&self.settings).condition;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for doubt in condition.doubts().filter(|doubt| told.insert(doubt.clone())) {
+            progress(Progress::Note(&doubt));
+        }
     }
 
     fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
@@ -192,6 +206,7 @@ impl Session {
             agent_sha256: self.agent_sha256.clone(),
             initramfs_sha256: self.initramfs_sha256.clone(),
             note: Mutex::default(),
+            told: Arc::clone(&self.told),
             ..*self
         }
     }
@@ -306,6 +321,7 @@ impl Session {
         if let Some(note) = self.note.lock().unwrap_or_else(PoisonError::into_inner).take() {
             progress(Progress::Note(&note));
         }
+        self.tell_doubts(image, progress);
         let request = Request {
             qemu: &self.qemu,
             kernel: Kernel { sha256: image.sha256().to_owned(), load: &|| image.load() },

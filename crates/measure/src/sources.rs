@@ -11,6 +11,7 @@ use std::path::Path;
 use pathmeter_pack::{FileArg, PackedEntry, Packing, pack};
 use pathmeter_vm::{Condition, ConditionError, Filter, Ruleset, Sources, Tool};
 
+use crate::bounded_file::read_bounded;
 use crate::packed_tool::{job, program};
 use crate::results::sha256;
 use crate::seccomp;
@@ -30,6 +31,8 @@ struct Reader {
     package: &'static str,
 }
 
+/// Longest file: dd(1) writes no longer policy at once, and rules and programs are shorter.
+const MOST_BYTES: u64 = 64 << 20;
 /// Where a command has the user's file.
 const FILE: &str = "FILE";
 /// Where the guest has it.
@@ -128,7 +131,7 @@ impl Sources for Files {
 impl Reader {
     /// The program for this file.
     fn tool(&self, file: &Path) -> Result<Tool, String> {
-        let bytes = std::fs::read(file).map_err(|error| error.to_string())?;
+        let bytes = read_bounded(file, MOST_BYTES).map_err(|error| error.to_string())?;
         if self.kind == "audit" {
             refuse_watches(&String::from_utf8_lossy(&bytes))?;
         }
@@ -195,6 +198,18 @@ mod tests {
         }
         let missing = Files.tool("ip", "nowhere/at/all").unwrap().unwrap_err().to_string();
         assert!(missing.starts_with("ip:nowhere/at/all: "), "{missing}");
+    }
+
+    #[test]
+    fn no_file_of_a_condition_is_read_without_an_end() {
+        for reader in &READERS {
+            let refused = Files.tool(reader.kind, "/dev/zero").unwrap().unwrap_err().to_string();
+            assert!(refused.contains("more than 67108864 bytes"), "{refused}");
+        }
+        let ruleset = Files.ruleset("/dev/zero").unwrap_err();
+        assert!(ruleset.contains("more than 1048576 bytes"), "{ruleset}");
+        let filter = Files.filter("/dev/zero").unwrap_err();
+        assert!(filter.contains("more than 1048576 bytes"), "{filter}");
     }
 
     #[test]

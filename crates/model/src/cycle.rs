@@ -78,7 +78,7 @@ impl Times {
     fn ticks_of_link(&self, chain: &'static str) -> Result<f64, NoCycle> {
         let unmeasured = NoCycle::Unmeasured(chain);
         let path = self.path(chain).ok_or(unmeasured)?;
-        let mut batches = self.statistics(path, 0);
+        let mut batches = path.statistics(0, self.method.step);
         batches.sort_unstable_by(f64::total_cmp);
         let quarter = batches.len() / 4;
         let middle = batches.get(quarter).zip(batches.iter().rev().nth(quarter));

@@ -59,6 +59,7 @@ mod tail;
 mod text;
 mod time_comparison;
 mod time_points;
+mod time_row;
 mod times;
 mod times_configuration;
 mod unit;
@@ -89,7 +90,7 @@ pub use history::{
     Point, Step,
 };
 pub use joined::{Joined, JoinedRow, JoinedSchema, Meaning};
-pub use level::Level;
+pub use level::{Around, Level};
 pub use limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
 };
@@ -126,10 +127,11 @@ pub use settings::{
 pub use sleep::{SleepResult, WokenBy};
 pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};
 pub use slope::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
-pub use text::{clean, clean_lines, is_obeyed};
+pub use text::{clean, clean_lines, is_obeyed, shorten};
 pub use time_comparison::{
-    TIME_MARGIN, TimeComparison, TimeComparisonSchema, TimeRow, TimeSide, TimeVerdict,
+    MOST_REPLICATES, TIME_MARGIN, TimeComparison, TimeComparisonSchema, TimeSide,
 };
+pub use time_row::{TimeRow, TimeVerdict};
 pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema, float};
 pub use times_configuration::TimesConfiguration;
 pub use unit::Unit;

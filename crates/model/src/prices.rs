@@ -147,13 +147,15 @@ impl Prices {
 
 impl Point {
     /// None if a side lacks the path, if the CPU waits in it, whose time is no work's, or if it
-    /// does not enter the kernel: a few instructions overlap with those around them.
+    /// does not enter the kernel, or is not resolved: a few instructions overlap with those around
+    /// them.
     fn of(path: &PathResult, times: &Times) -> Option<Self> {
         let timed = times.path(&path.path).filter(|it| it.status == Status::Ok)?;
         let measured = path.status == Status::Ok && path.unit == Unit::Instructions;
         let events = path.events.as_ref().filter(|_| measured && timed.repeats == 1)?;
         let enters = events.value(Event::Kernel) > 0 && events.value(Event::Idle) == 0;
-        let nanoseconds = times.nanoseconds(times.level(timed, 0)?.ticks);
+        let level = times.level(timed, 0).filter(|level| level.is_resolved)?;
+        let nanoseconds = times.nanoseconds(level.ticks);
         let priced = Event::all().filter(|event| has_price(*event));
         let mut features: BTreeMap<String, u64> =
             priced.map(|event| (event.word().to_owned(), events.value(event))).collect();

@@ -19,6 +19,33 @@ pub fn clean(text: &str) -> String {
     escaped(text, is_obeyed).into_owned()
 }
 
+/// The longest word, and the longest text, that an error repeats whole.
+const LONGEST_WORD: usize = 400;
+const LONGEST_TEXT: usize = 4000;
+
+/// A text for an error, in which words and the whole are cut in their middle if they are too long
+/// to be read: it may repeat a value of any length.
+pub fn shorten(text: &str) -> Cow<'_, str> {
+    if text.chars().nth(LONGEST_WORD).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let words = text.split(' ').map(|word| cut_middle(word, LONGEST_WORD));
+    let words = words.collect::<Vec<_>>().join(" ");
+    Cow::Owned(cut_middle(&words, LONGEST_TEXT).into_owned())
+}
+
+/// The begin and the end of a text that is longer than `most` characters.
+fn cut_middle(text: &str, most: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= most {
+        return Cow::Borrowed(text);
+    }
+    let (head, tail) = (most / 2, most / 4);
+    let begin: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(count - tail).collect();
+    Cow::Owned(format!("{begin}… ({} characters more) …{end}", count - head - tail))
+}
+
 /// A text of our own that has lines, tabs and colours; all else in it that a terminal would obey is
 /// shown.
 pub fn clean_lines(text: &str) -> Cow<'_, str> {
@@ -67,6 +94,22 @@ mod tests {
         let hostile = "a\x1b[31m\r\nb\u{202e}c\u{9b}2J\u{2028}ä";
         let shown = "a\\u{1b}[31m\\r\\nb\\u{202e}c\\u{9b}2J\\u{2028}ä";
         assert_eq!((&*clean(hostile), &*clean(shown)), (shown, shown));
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_read_is_cut_in_its_middle() {
+        let short = format!("--under {}: no", "x".repeat(300));
+        assert!(matches!(shorten(&short), Cow::Borrowed(_)));
+        let paths = ["/a".repeat(150), "/b".repeat(150)].join(" and ");
+        assert_eq!(shorten(&paths), paths);
+        let word = format!("--under ä{}: no such setting", "x".repeat(100_000));
+        let cut = shorten(&word).into_owned();
+        assert!(cut.starts_with("--under äxxx") && cut.ends_with("x: no such setting"), "{cut}");
+        assert!(cut.contains("… (99702 characters more) …"), "{cut}");
+        assert!(cut.len() < 500, "{cut}");
+        let words = "ab ".repeat(50_000);
+        assert!(shorten(&words).chars().count() < 4000);
+        assert_eq!(shorten(&cut), cut);
     }
 
     #[test]

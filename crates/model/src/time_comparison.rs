@@ -3,18 +3,24 @@
 //! Two conditions of one session are compared in pairs: each replicate executed both within
 //! milliseconds. Two documents are compared by the levels of their processes or, if each has
 //! several boots, of their boots. `pathmeter_stats::time` has the rules.
+//!
+//! A row has one difference, and its two levels differ by just that. In pairs, what is measured is
+//! the difference: new's level is base's, changed by it, since the machine drifts between pairs.
+//! Apart, what is measured are the levels, which are those of the two documents' own tables.
 
 use pathmeter_stats::time::{
-    Cause, Finite, Judgement, PathLevels, PathPairs, Rules, Verdict, judge_family,
-    judge_unpaired_family, log_ratio, median, percent,
+    Finite, PathLevels, PathPairs, Rules, judge_family, judge_unpaired_family, log_ratio, median,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, PathTimes, Status, Times};
+use crate::{Host, PathTimes, Status, TimeRow, TimeVerdict, Times};
 
 /// A difference below this share of base's time is none, unless the reader says otherwise.
 pub const TIME_MARGIN: f64 = 0.02;
+
+/// The most replicates of a path that a session takes.
+pub const MOST_REPLICATES: u32 = 1000;
 
 /// The name and version of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -57,78 +63,27 @@ pub struct TimeSide {
     pub boots: usize,
 }
 
-/// A path's verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum TimeVerdict {
-    /// New takes longer.
-    Slower,
-    /// New takes less long.
-    Faster,
-    /// The two differ by less than the margin.
-    Equal,
-    /// The session can't tell.
-    Undecidable,
-    /// One of the sides has no times.
-    Unmeasured,
-}
-
-impl TimeVerdict {
-    /// Its word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::Equal => "equal",
-            Self::Undecidable => "undecidable",
-            Self::Unmeasured => "unmeasured",
-        }
-    }
-}
-
-/// A path of a comparison. Differences are in percent of base.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TimeRow {
-    /// The path's name.
-    pub path: String,
-    /// The verdict.
-    pub verdict: TimeVerdict,
-    /// Why it is undecidable, or unmeasured; null otherwise.
-    pub reason: Option<String>,
-    /// Base's nanoseconds; null without times.
-    pub base: Option<f64>,
-    /// New's.
-    pub new: Option<f64>,
-    /// New less base; null without times.
-    pub difference: Option<f64>,
-    /// Where the difference is, with a confidence of 95 % for this path alone.
-    pub interval: Option<[f64; 2]>,
-    /// The probability of such a difference by chance, adjusted for the number of paths.
-    pub p: f64,
-    /// What base differs from its own copy by in this session, at most.
-    pub null: Option<f64>,
-    /// The replicates that the verdict rests on.
-    pub replicates: usize,
-    /// How many more would probably decide; null if that is done, or if no number would.
-    pub more: Option<usize>,
-}
-
 impl TimeComparison {
     /// Compares the two conditions of a session, over these paths. None if it has one condition.
     pub fn of_session(times: &Times, shown: impl Fn(&str) -> bool, margin: f64) -> Option<Self> {
         let [base, new] = &times.conditions[..] else { return None };
         let paths: Vec<&PathTimes> = times.paths.iter().filter(|path| shown(&path.path)).collect();
-        let measured: Vec<&PathTimes> =
-            paths.iter().copied().filter(|it| is_measured(it)).collect();
-        let ratios: Vec<[Vec<f64>; 2]> = measured.iter().map(|path| ratios(times, path)).collect();
+        let ratios: Vec<Option<[Vec<f64>; 2]>> =
+            paths.iter().map(|path| ratios(times, path)).collect();
         let pairs: Vec<PathPairs<'_>> =
-            ratios.iter().map(|[pairs, null]| PathPairs { pairs, null }).collect();
+            ratios.iter().flatten().map(|[pairs, null]| PathPairs { pairs, null }).collect();
         let rules = Rules { margin, ..Rules::default() };
         let mut judgements = judge_family(&pairs, &rules).into_iter();
-        let row = |path: &PathTimes| {
-            let judgement = is_measured(path).then(|| judgements.next()).flatten();
+        let row = |(path, ratios): (&PathTimes, &Option<[Vec<f64>; 2]>)| {
             let level = |side| Some(times.nanoseconds(times.level(path, side)?.ticks));
-            TimeRow::new(&path.path, judgement, [level(0), level(2)], path.reason.clone())
+            match ratios.as_ref().and_then(|_| judgements.next()) {
+                Some(judgement) => {
+                    let new = level(0).zip(judgement.estimate).map(|(base, by)| base * by.exp());
+                    TimeRow::new(&path.path, judgement, [level(0), new])
+                }
+                None if is_measured(path) => TimeRow::of_hidden(&path.path),
+                None => TimeRow::unmeasured(path, [0, 2].map(level), path.reason.clone()),
+            }
         };
         let side = |condition: &String| TimeSide {
             host: times.host.clone(),
@@ -142,7 +97,7 @@ impl TimeComparison {
             paired: true,
             margin,
             alpha: rules.alpha,
-            paths: paths.into_iter().map(row).collect(),
+            paths: paths.into_iter().zip(&ratios).map(row).collect(),
             notes: times.notes.clone(),
         })
     }
@@ -161,8 +116,11 @@ impl TimeComparison {
             _ => return None,
         };
         let paths: Vec<&PathTimes> = first.paths.iter().filter(|path| shown(&path.path)).collect();
-        let levels: Vec<Option<[Vec<f64>; 4]>> =
-            paths.iter().map(|path| levels([base, new], &path.path, replicates)).collect();
+        let sides = [base, new];
+        let levels: Vec<Option<[Vec<f64>; 4]>> = paths
+            .iter()
+            .map(|path| levels(sides, &path.path, replicates).filter(|_| is_told(sides, path)))
+            .collect();
         let measured: Vec<PathLevels<'_>> = levels
             .iter()
             .flatten()
@@ -171,25 +129,22 @@ impl TimeComparison {
         let rules = Rules { margin, ..Rules::default() };
         let mut judgements = judge_unpaired_family(&measured, &rules).into_iter();
         let rows = paths.iter().zip(&levels).map(|(path, levels)| {
-            let judgement = levels.as_ref().and_then(|_| judgements.next());
-            let both = [base, new].map(|side| nanoseconds(side, &path.path));
-            let reason_of = |times: &Times| times.path(&path.path)?.reason.clone();
-            let reason = path.reason.clone().or_else(|| reason_of(of_new));
-            TimeRow::new(&path.path, judgement, both, reason)
+            let both = sides.map(|side| nanoseconds(side, &path.path));
+            match levels.as_ref().and_then(|_| judgements.next()) {
+                Some(judgement) => TimeRow::new(&path.path, judgement, both).hold_to_levels(),
+                None if !is_told(sides, path) => TimeRow::of_hidden(&path.path),
+                None => {
+                    let of_new = of_new.path(&path.path).and_then(|path| path.reason.clone());
+                    TimeRow::unmeasured(path, both, path.reason.clone().or(of_new))
+                }
+            }
         });
         let side = |times: &[Times]| TimeSide {
             host: times[0].host.clone(),
             condition: times[0].conditions.first().cloned().unwrap_or_default(),
             boots: times.len(),
         };
-        let said = base.iter().chain(new).flat_map(|times| times.notes.clone());
         let of_sides = [only_in_new(first, of_new, &shown), in_blocks(base, new)];
-        let mut notes: Vec<String> = Vec::new();
-        for note in said.chain(of_sides.into_iter().flatten()) {
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
         Some(Self {
             schema: TimeComparisonSchema::V1,
             base: side(base),
@@ -198,8 +153,14 @@ impl TimeComparison {
             margin,
             alpha: rules.alpha,
             paths: rows.collect(),
-            notes,
+            notes: gather_notes(sides, of_sides.into_iter().flatten()),
         })
+    }
+
+    /// How many paths are shown to differ, or not to.
+    pub fn count_decided(&self) -> usize {
+        let verdicts = [TimeVerdict::Slower, TimeVerdict::Faster, TimeVerdict::Equal];
+        verdicts.map(|verdict| self.count(verdict)).iter().sum()
     }
 
     /// How many paths have this verdict.
@@ -212,13 +173,21 @@ fn is_measured(path: &PathTimes) -> bool {
     path.status == Status::Ok && !path.replicates.is_empty()
 }
 
-/// ln(new / base) and ln(copy / base) of each replicate.
-fn ratios(times: &Times, path: &PathTimes) -> [Vec<f64>; 2] {
-    let [base, copy, new] = [0, 1, 2].map(|side| times.statistics(path, side));
+/// ln(new / base) and ln(copy / base) of each replicate; None without times, and of a path that
+/// takes less than the loop around it on both sides.
+fn ratios(times: &Times, path: &PathTimes) -> Option<[Vec<f64>; 2]> {
+    let is_told = [0, 2].iter().any(|side| times.is_resolved(path, *side));
+    let [base, copy, new] = [0, 1, 2].map(|side| times.executions(path, side));
     let ratio = |sides: &[f64]| {
         base.iter().zip(sides).filter_map(|(base, side)| log_ratio(*base, *side)).collect()
     };
-    [ratio(&new), ratio(&copy)]
+    (is_measured(path) && is_told).then(|| [ratio(&new), ratio(&copy)])
+}
+
+/// Whether a session of either side has a level of this path that is none of the loop around it.
+fn is_told(sides: [&[Times]; 2], path: &PathTimes) -> bool {
+    let mut sessions = sides.into_iter().flatten();
+    sessions.any(|times| times.path(&path.path).is_none_or(|it| times.is_resolved(it, 0)))
 }
 
 /// The logarithms of the levels of base, of new, and of two halves of base, a replicate each; None
@@ -261,6 +230,18 @@ fn level_of(times: &Times, path: &str) -> Option<f64> {
     Some(times.nanoseconds(times.level(path, 0)?.ticks))
 }
 
+/// The notes of both sides' sessions, and those on the sides themselves, each once.
+fn gather_notes([base, new]: [&[Times]; 2], of_sides: impl Iterator<Item = String>) -> Vec<String> {
+    let said = base.iter().chain(new).flat_map(|times| times.notes.clone());
+    let mut notes: Vec<String> = Vec::new();
+    for note in said.chain(of_sides) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
 /// The paths of new that base does not have.
 fn only_in_new(base: &Times, new: &Times, shown: &impl Fn(&str) -> bool) -> Option<String> {
     let paths = new.paths.iter().map(|path| &*path.path);
@@ -281,67 +262,6 @@ fn in_blocks(base: &[Times], new: &[Times]) -> Option<String> {
          drifts is not in the difference"
             .to_owned()
     })
-}
-
-impl TimeRow {
-    fn new(
-        path: &str,
-        judgement: Option<Judgement>,
-        [base, new]: [Option<f64>; 2],
-        reason: Option<String>,
-    ) -> Self {
-        let Some(judgement) = judgement else {
-            let reason = reason.or_else(|| Some("one side does not have the path".to_owned()));
-            return Self::unmeasured(path, [base, new], reason);
-        };
-        let cause = match judgement.verdict {
-            Verdict::Undecidable(cause) => Some(words(cause).to_owned()),
-            _ => None,
-        };
-        Self {
-            path: path.to_owned(),
-            verdict: match judgement.verdict {
-                Verdict::Slower => TimeVerdict::Slower,
-                Verdict::Faster => TimeVerdict::Faster,
-                Verdict::Equal => TimeVerdict::Equal,
-                Verdict::Undecidable(_) => TimeVerdict::Undecidable,
-            },
-            reason: cause,
-            base,
-            new,
-            difference: judgement.estimate.map(percent),
-            interval: judgement.interval.map(|it| [percent(it.low), percent(it.high)]),
-            p: judgement.p,
-            null: judgement.reach.map(percent),
-            replicates: judgement.replicates,
-            more: judgement.more,
-        }
-    }
-
-    fn unmeasured(path: &str, [base, new]: [Option<f64>; 2], reason: Option<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            verdict: TimeVerdict::Unmeasured,
-            reason,
-            base,
-            new,
-            difference: None,
-            interval: None,
-            p: 1.0,
-            null: None,
-            replicates: 0,
-            more: None,
-        }
-    }
-}
-
-fn words(cause: Cause) -> &'static str {
-    match cause {
-        Cause::TooFew => "there are too few replicates",
-        Cause::NullShifted => "base differs from its own copy",
-        Cause::NullWide => "base may differ from its own copy by as much",
-        Cause::IntervalWide => "the difference may be 0, or more than the margin",
-    }
 }
 
 #[cfg(test)]
@@ -377,6 +297,68 @@ mod tests {
         let comparison = compared(&boots(10_000, 0..4), &boots(10_500, 4..8));
         assert_eq!(comparison.paths[0].verdict, TimeVerdict::Undecidable);
         assert!(comparison.notes[0].contains("by turns"), "{:?}", comparison.notes);
+    }
+
+    /// A session of two conditions in which the machine drifts: a replicate's base takes up to twice
+    /// as long as that of another one, and new 2 or 4 % longer than its own base.
+    fn make_drifting_session() -> Times {
+        let levels: Vec<u64> = (0..30).map(|at| 50 + 10_000 + 1000 * (at * 7 % 11)).collect();
+        let mut times = example::times(&[("a.b", 1, &levels), ("clock.empty", 50, &[150; 30])]);
+        times.conditions.push("seccomp:docker".to_owned());
+        for path in &mut times.paths {
+            let last = path.replicates.len() / 2;
+            for (at, replicate) in path.replicates.iter_mut().enumerate() {
+                let base = replicate.sides[0][0];
+                let percent = if at < last { 102 } else { 104 };
+                replicate.sides.push(vec![50 + (base - 50) * percent / 100; 4]);
+            }
+        }
+        times
+    }
+
+    #[test]
+    fn the_levels_of_a_row_differ_by_its_difference() {
+        let sessions = |ticks: u64| {
+            let levels: Vec<u64> = (0..20).map(|at| ticks + at * at * 7 % 900).collect();
+            [example::times(&[("a.b", 1, &levels)])]
+        };
+        let together =
+            TimeComparison::of_session(&make_drifting_session(), |_| true, 0.02).unwrap();
+        let apart = compared(&sessions(10_000), &sessions(10_700));
+        for comparison in [together, apart] {
+            let row = &comparison.paths[0];
+            let (base, new) = (row.base.unwrap(), row.new.unwrap());
+            let by_levels = 100.0 * (new / base - 1.0);
+            assert!((by_levels - row.difference.unwrap()).abs() < 1e-9, "{row:?}");
+            let [low, high] = row.interval.unwrap();
+            assert!((low..=high).contains(&by_levels), "{row:?}");
+        }
+    }
+
+    /// Nearly half of each side's processes take about 10,000 ticks, and the others 20,000. By their
+    /// ranks the two sides are equal, by their medians one takes twice as long as the other.
+    #[test]
+    fn sides_of_two_levels_each_are_not_decided_by_their_ranks_alone() {
+        let session = |of_low: u64| {
+            let level = |at: u64| if at * 7 % 60 < of_low { 10_000 + at } else { 20_000 + at };
+            [example::times(&[("a.b", 1, &(0..60).map(level).collect::<Vec<_>>())])]
+        };
+        let row = &compared(&session(29), &session(31)).paths[0];
+        assert_eq!(row.verdict, TimeVerdict::Undecidable, "{row:?}");
+        assert!(row.reason.as_ref().unwrap().contains("two levels"), "{row:?}");
+    }
+
+    #[test]
+    fn a_path_that_the_loop_hides_is_undecidable_and_has_no_level() {
+        let session = |ticks: u64| {
+            let of_path = [ticks; 20];
+            [example::times(&[("a.b", 100, &of_path[..]), ("clock.empty", 100, &[250; 20])])]
+        };
+        let hidden = &compared(&session(260), &session(300)).paths[0];
+        assert_eq!((hidden.verdict, hidden.base), (TimeVerdict::Undecidable, None));
+        assert!(hidden.reason.as_ref().unwrap().contains("the loop around it"), "{hidden:?}");
+        let shown = &compared(&session(260), &session(2050)).paths[0];
+        assert_eq!((shown.verdict, shown.new), (TimeVerdict::Slower, Some(18.0)), "{shown:?}");
     }
 
     #[test]

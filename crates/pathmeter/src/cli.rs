@@ -36,7 +36,7 @@ pub(crate) use self::history::{
     AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
     RemoveArgs, ShowArgs,
 };
-pub(crate) use self::host::{HostArgs, MOST};
+pub(crate) use self::host::HostArgs;
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
@@ -162,7 +162,7 @@ Verdicts on times:
   slower, faster new takes more, or less, time; the probability that any row says
                  so wrongly is at most 0.001
   equal          the two differ by less than --threshold, 2 % by default
-  undecidable    the session can't tell; the row says why, and how many replicates would
+  undecidable    the session can't tell; the row says why, and which option would decide
 
 A comparison is refused (exit code 2) if BASE and NEW differ in more than the kernel or, for one
 kernel, the condition, as in the version of QEMU, the CPU model or the number of runs; --across
@@ -170,7 +170,8 @@ compares them all the same.
 
 With --check, the exit code is 3 if something was not compared: a path that BASE
 could run and NEW can't or lacks, a path that --only names in full and one side can't run or lacks,
-or all paths. A path that only NEW can run gives a note.
+or all paths. A path that only NEW can run gives a note. Of times, a path that --only names in full
+was not compared if it is undecidable, and nothing was if all paths are.
 
 A budget, the FILE of --budget:
 ";
@@ -351,7 +352,8 @@ pub(crate) struct CompareArgs {
     ///
     /// EVENTS are what makes it worse, separated by commas: instructions, slow (all classes of slow
     /// instructions), all, or the names of events (docs/reference/events.md); with :N if a
-    /// difference of up to N passes. A path that is broken is always worse.
+    /// difference of up to N passes. A path that is broken is always worse. Of times, which have
+    /// no events, a path that is slower is worse, and one that is undecidable was not compared.
     #[arg(
         long,
         value_name = "EVENTS",

@@ -22,16 +22,34 @@ mod verbs;
 use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::thread;
 
 use clap::error::ContextKind;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
+use rustix::process::{Resource, getrlimit};
 
 use crate::cli::{Cli, RunVerb, Verb};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Exit;
-use pathmeter_model::clean;
+use pathmeter_model::{clean, shorten};
+
+/// Bytes of the stack that everything is done on.
+const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
+    let limit = getrlimit(Resource::Stack).current;
+    // That is the limit of the first thread alone (`ulimit -s`).
+    let thread = limit
+        .filter(|limit| *limit < STACK as u64)
+        .and_then(|_| thread::Builder::new().stack_size(STACK).spawn(run).ok());
+    match thread {
+        Some(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+        None => run(),
+    }
+}
+
+/// Does what the command line says.
+fn run() -> ExitCode {
     let mut command = with_negative_numbers(Cli::command());
     let (mut cli, matches) = match parsed(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
@@ -97,12 +115,13 @@ fn parsed(
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
-/// The same answer, fit for a terminal: it repeats words of the command line, and of the files that
+/// The same answer, fit for a terminal and to be read: it repeats words of the command line, and of the files that
 /// these name.
 fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
-    let words = || std::env::args_os().map(|word| clean(&word.to_string_lossy()).into());
+    let fit = |text: &str| shorten(&clean(text)).into_owned();
+    let words = || std::env::args_os().map(|word| fit(&word.to_string_lossy()).into());
     let why = answer.source().map(ToString::to_string);
-    let is_fit = |text: &String| clean(text) == *text;
+    let is_fit = |text: &String| fit(text) == *text;
     if why.iter().all(is_fit) && std::env::args_os().eq(words()) {
         return answer;
     }
@@ -110,11 +129,11 @@ fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
         let [value, argument] = [ContextKind::InvalidValue, ContextKind::InvalidArg]
             .map(|kind| answer.get(kind).map(ToString::to_string).unwrap_or_default());
         let why = format!("invalid value '{value}' for '{argument}': {why}");
-        return command.error(answer.kind(), clean(&why));
+        return command.error(answer.kind(), fit(&why));
     }
     match parsed(command, words()) {
         Err(same) => former::named(command, same),
-        Ok(_) => command.error(answer.kind(), clean(&answer.to_string())),
+        Ok(_) => command.error(answer.kind(), fit(&answer.to_string())),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::measured_with::of_many;
 use crate::number::grouped;
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
-use crate::times::{footer, half_width, time};
+use crate::times::{explain_level, footer, half_width, show_level};
 
 /// What a sample counts if not instructions.
 const STEPS: &str = "steps of the clock";
@@ -70,10 +70,10 @@ fn on_host(host: &HostTable, times: &Times, style: Style) -> String {
         let path = times.path(&row.path);
         let level = path.and_then(|path| times.level(path, 0));
         let half = level.and_then(half_width).unwrap_or_default();
-        let reason = path.and_then(|path| path.reason.as_deref());
+        let reason = path.and_then(|path| explain_level(path, level));
         table.row([
             row.label.as_str().into(),
-            level.map(|level| time(scale(level.ticks))).unwrap_or_default().into(),
+            level.map(|level| show_level(level, &scale)).unwrap_or_default().into(),
             half.into(),
             row.path.as_str().into(),
             reason.unwrap_or_default().into(),

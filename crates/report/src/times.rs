@@ -2,7 +2,8 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::{
-    Host, Level, NoCycle, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict, Times, float,
+    Host, Level, MOST_REPLICATES, NoCycle, PathTimes, Status, TimeComparison, TimeRow, TimeVerdict,
+    Times, float,
 };
 
 use crate::number::{grouped, percent, plural};
@@ -47,19 +48,33 @@ fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> [Cell; 11] {
     let ns = |ticks: u64| time(times.nanoseconds(float(ticks)));
     let single = path.single.filter(|_| level.is_some());
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
+    let scaled = |scale: &dyn Fn(f64) -> f64| text(level.map(|level| show_level(level, scale)));
     [
         path.path.as_str().into(),
-        text(level.map(|level| time(times.nanoseconds(level.ticks)))),
+        scaled(&|ticks| times.nanoseconds(ticks)),
         text(level.and_then(half_width)),
-        text(level.map(|level| time(level.ticks))),
-        text(level.zip(cycle).map(|(level, cycle)| time(level.ticks / cycle))),
+        scaled(&|ticks| ticks),
+        cycle.map_or_else(|| "".into(), |cycle| scaled(&|ticks| ticks / cycle)),
         text(level.and_then(|_| times.copy_difference(path)).map(|share| format!("{share:+.2} %"))),
         text(single.map(|single| ns(single.p99))),
         text(single.map(|single| ns(single.p999))),
         text(level.filter(|it| it.stalls > 0).map(|it| grouped(it.stalls as u64))),
         if path.status == Status::Ok { "".into() } else { path.status.to_string().into() },
-        path.reason.as_deref().unwrap_or_default().into(),
+        explain_level(path, level).unwrap_or_default().into(),
     ]
+}
+
+/// Why a path has no times, or no more than a bound of them.
+pub(crate) fn explain_level(path: &PathTimes, level: Option<Level>) -> Option<String> {
+    let hidden = level.filter(|level| !level.is_resolved);
+    let bound = hidden.map(|_| "less than the loop around it takes".to_owned());
+    path.reason.clone().or(bound)
+}
+
+/// A level in another unit; one that is a bound after the sign of one.
+pub(crate) fn show_level(level: Level, scale: impl Fn(f64) -> f64) -> String {
+    let sign = if level.is_resolved { "" } else { "< " };
+    format!("{sign}{}", time(scale(level.ticks)))
 }
 
 /// Half of a level's interval, as a share of the level.
@@ -165,7 +180,7 @@ pub fn time_comparison_table(comparison: &TimeComparison, rows: Rows, style: Sty
     .with_remarks();
     let folded = |row: &TimeRow| rows == Rows::Folded && row.verdict == TimeVerdict::Unmeasured;
     for row in comparison.paths.iter().filter(|row| !folded(row)) {
-        table.row(compared_row(row));
+        table.row(compared_row(row, comparison));
     }
     let left_out = comparison.paths.iter().filter(|row| folded(row)).count();
     let facts = facts(comparison);
@@ -176,7 +191,7 @@ pub fn time_comparison_table(comparison: &TimeComparison, rows: Rows, style: Sty
         + &noted(&comparison.notes, &facts, style)
 }
 
-fn compared_row(row: &TimeRow) -> [Cell; 8] {
+fn compared_row(row: &TimeRow, comparison: &TimeComparison) -> [Cell; 8] {
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
     [
         row.path.as_str().into(),
@@ -186,7 +201,7 @@ fn compared_row(row: &TimeRow) -> [Cell; 8] {
         text(row.interval.map(within)),
         text(row.null.map(|null| format!("{null:.2} %"))),
         Cell::painted(row.verdict.word(), paint(row.verdict)),
-        text(reason(row)),
+        text(reason(row, comparison)),
     ]
 }
 
@@ -195,11 +210,38 @@ pub(crate) fn within([low, high]: [f64; 2]) -> String {
     format!("{low:+.2} … {high:+.2} %")
 }
 
-/// Why there is no verdict, and what would help.
-pub(crate) fn reason(row: &TimeRow) -> Option<String> {
-    let more =
-        row.more.map(|more| format!("; {} would probably decide", plural(more, "more replicate")));
-    Some(row.reason.clone()? + &more.unwrap_or_default())
+/// Why there is no verdict, and which option would probably lead to one.
+pub(crate) fn reason(row: &TimeRow, comparison: &TimeComparison) -> Option<String> {
+    let reason = row.reason.clone()?;
+    let option = propose_option(row, comparison).map(|option| format!(": {option}"));
+    Some(reason + &option.unwrap_or_default())
+}
+
+/// The widest margin of equal, in percent, that is proposed.
+const WIDEST_MARGIN: f64 = 25.0;
+
+/// What would probably decide an undecidable row, as the user may write it.
+fn propose_option(row: &TimeRow, comparison: &TimeComparison) -> Option<String> {
+    let more = row.more?;
+    if comparison.base.boots > 1 {
+        return Some(format!("{} of each side (--boots)", plural(more, "more boot")));
+    }
+    let all = row.replicates.saturating_add(more);
+    if all <= MOST_REPLICATES as usize {
+        let both = if comparison.paired { "" } else { " on both sides" };
+        return Some(format!("--replicates {all}{both}"));
+    }
+    let margin = row.interval.zip(row.null).map(|(interval, null)| find_margin(interval, null));
+    let margin = margin.filter(|margin| *margin <= WIDEST_MARGIN);
+    let threshold = margin.map(|margin| format!("--threshold {margin:.0}, or "));
+    Some(threshold.unwrap_or_default() + "a quieter machine")
+}
+
+/// The margin, in whole percent, within which the interval and twice the null's reach lie.
+fn find_margin(interval: [f64; 2], null: f64) -> f64 {
+    let log = |percent: f64| (percent / 100.0).ln_1p().abs();
+    let widest = interval.into_iter().map(log).fold(2.0 * log(null), f64::max);
+    (100.0 * widest.exp_m1()).ceil()
 }
 
 pub(crate) fn paint(verdict: TimeVerdict) -> Paint {
@@ -234,7 +276,12 @@ pub(crate) fn sentence(comparison: &TimeComparison) -> String {
     let all =
         [TimeVerdict::Slower, TimeVerdict::Faster, TimeVerdict::Equal, TimeVerdict::Undecidable];
     let parts: Vec<String> = all.into_iter().filter_map(part).collect();
-    format!("Of {}, {}.", plural(measured, "path"), parts.join("; "))
+    let of = format!("f {}, {}.", plural(measured, "path"), parts.join("; "));
+    match (measured, comparison.count_decided()) {
+        (0, _) => "No path was measured on both sides.".to_owned(),
+        (_, 0) => format!("Nothing is decided: o{of}"),
+        _ => format!("O{of}"),
+    }
 }
 
 /// Which sides were compared, and how.
@@ -256,6 +303,13 @@ pub(crate) fn facts(comparison: &TimeComparison) -> Vec<String> {
             100.0 * margin
         ),
     ];
+    if comparison.count(TimeVerdict::Undecidable) > 0 && comparison.paired {
+        facts.push(
+            "undecidable: a row names what would probably decide it. More replicates take as many \
+             times as long (--limit SECONDS); --only spends the time on fewer paths"
+                .to_owned(),
+        );
+    }
     if !comparison.paired && base.host.boot_id != new.host.boot_id {
         facts.push(boots([base.boots, new.boots]));
     }
@@ -293,6 +347,56 @@ mod tests {
         times.paths[1].status = Status::Unsupported;
         let all = times_table(&times, |_| true, Rows::All, Style::default());
         assert!(all.contains("a.c") && all.contains("unsupported"), "{all}");
+    }
+
+    #[test]
+    fn a_path_that_the_loop_hides_has_a_bound_and_says_why() {
+        let empty = ("clock.empty", 100, &[250; 20][..]);
+        let times = example::times(&[("a.b", 100, &[260; 20]), empty]);
+        let table = times_table(&times, |path| path == "a.b", Rows::Folded, Style::default());
+        let row = table.lines().find(|line| line.starts_with("a.b")).unwrap();
+        assert!(row.starts_with("a.b   < 2.00") && !row.contains('%'), "{table}");
+        assert!(row.ends_with("less than the loop around it takes"), "{table}");
+    }
+
+    /// A comparison whose only row has these replicates, and so many more that would decide.
+    fn make_undecided(replicates: usize, more: Option<usize>) -> TimeComparison {
+        let times = example::times(&[("a.b", 1, &[10_050; 20])]);
+        let sides = [std::slice::from_ref(&times); 2];
+        let mut comparison = TimeComparison::of_two(sides, |_| true, 0.02).unwrap();
+        let row = &mut comparison.paths[0];
+        (row.verdict, row.replicates, row.more) = (TimeVerdict::Undecidable, replicates, more);
+        row.reason = Some("it may be 0".to_owned());
+        (row.interval, row.null) = (Some([-3.0, 6.2]), Some(1.5));
+        comparison
+    }
+
+    #[test]
+    fn an_undecidable_row_names_the_option_that_would_decide() {
+        let of = |comparison: &TimeComparison| reason(&comparison.paths[0], comparison).unwrap();
+        let mut together = make_undecided(30, Some(200));
+        together.paired = true;
+        assert_eq!(of(&together), "it may be 0: --replicates 230");
+        assert!(facts(&together).last().unwrap().contains("--limit"), "{together:?}");
+        assert_eq!(
+            of(&make_undecided(30, Some(200))),
+            "it may be 0: --replicates 230 on both sides"
+        );
+        let far = make_undecided(30, Some(971));
+        assert_eq!(of(&far), "it may be 0: --threshold 7, or a quieter machine");
+        assert_eq!(of(&make_undecided(30, None)), "it may be 0");
+        let mut boots = make_undecided(4, Some(1));
+        (boots.base.boots, boots.new.boots) = (4, 4);
+        assert_eq!(of(&boots), "it may be 0: 1 more boot of each side (--boots)");
+    }
+
+    #[test]
+    fn the_sentence_says_first_that_nothing_is_decided() {
+        let mut comparison = make_undecided(30, None);
+        let told = "Nothing is decided: of 1 path, 1 is undecidable.";
+        assert_eq!(sentence(&comparison), told);
+        comparison.paths[0].verdict = TimeVerdict::Unmeasured;
+        assert_eq!(sentence(&comparison), "No path was measured on both sides.");
     }
 
     #[test]

@@ -198,6 +198,18 @@ impl Condition {
         &self.settings
     }
 
+    /// What a reader of the user's files would take to be set, and is not: a line a kind, with the
+    /// setting.
+    pub fn doubts(&self) -> impl Iterator<Item = String> {
+        let filters = self.settings.iter().filter_map(|setting| match setting {
+            Setting::Seccomp(filter) => Some((setting, filter)),
+            _ => None,
+        });
+        filters.flat_map(|(setting, filter)| {
+            filter.doubts.iter().map(move |doubt| format!("{setting}: {doubt}"))
+        })
+    }
+
     /// Whether nothing is set.
     pub fn is_default(&self) -> bool {
         self.settings.is_empty()

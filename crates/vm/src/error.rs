@@ -51,6 +51,9 @@ pub enum VmError {
         /// What it said.
         how: String,
     },
+    /// QEMU has another memory, or another CPU, than was asked for.
+    #[error("this QEMU made another machine than was asked for: {}", .0.join(", "))]
+    OtherMachine(Vec<String>),
     /// QEMU refused a command.
     #[error("{step}: QEMU refused {command}: {answer}")]
     Refused {

@@ -45,6 +45,20 @@ ended() {
     groups && echo 'left'
 }
 
+# A session whose guard, the process that is to remove the control group, is killed alone.
+guardless() {
+    pathmeter measure host $ONLY --replicates 60 --limit 20 -o /tmp/guardless.json \
+        --under cgroup:pids.max=100 &
+    session=$!
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do groups || sleep 0.5; done
+    for process in /proc/[0-9]*; do
+        case "$(cat "$process/cmdline" 2> /dev/null)" in
+            *guard/sys/fs/cgroup/*) kill -KILL "${process#/proc/}" ;;
+        esac
+    done
+    wait $session
+}
+
 # A session during which the machine is suspended for some seconds, until its clock wakes it.
 suspended() {
     pathmeter measure host $ONLY --replicates 100 --limit 20 -o /tmp/suspended.json &
@@ -77,8 +91,9 @@ told bpf pathmeter measure host $QUICK -o /tmp/bpf.json \
 told lsm pathmeter measure host $QUICK -o /tmp/lsm.json --under bpf:lsm:file_permission
 told suspended suspended
 told delegated delegated
+told guardless guardless
 told refused pathmeter measure host $QUICK --under cgroup:io.max=1
-for document in default cgroup bpf lsm suspended delegated; do
+for document in default cgroup bpf lsm suspended delegated guardless; do
     echo "@ $document.json"
     cat /tmp/$document.json
     echo

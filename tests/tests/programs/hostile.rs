@@ -67,6 +67,11 @@ fn one_that_ends_the_machine() {
 }
 
 #[test]
+fn one_that_pauses_the_machine_is_not_waited_for() {
+    unmeasured("pauses", &["run 1 of the program: the guest paused itself", "can't be measured"]);
+}
+
+#[test]
 fn one_that_writes_to_the_protocol_port() {
     unmeasured("port", &["the protocol port carried", "0xe9"]);
 }

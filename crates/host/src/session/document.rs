@@ -63,6 +63,14 @@ impl Session<'_> {
         }
     }
 
+    /// Ends all processes, and removes the control groups in which they were; says what became of
+    /// them if that was not as usual.
+    fn remove_groups(&mut self) {
+        self.servers.clear();
+        let removed = self.groups.iter_mut().flatten().filter_map(Group::remove);
+        self.notes.extend(removed);
+    }
+
     /// Says on which paths the BPF programs of a condition were executed.
     fn note_programs(&mut self) {
         for (at, condition) in self.wanted.conditions.iter().enumerate() {
@@ -105,9 +113,11 @@ impl Session<'_> {
     }
 
     pub(super) fn finish(mut self) -> Result<Times, SessionError> {
+        self.notes.extend(self.wanted.conditions.iter().flat_map(|it| it.notes.clone()));
         self.note_tracepoints();
         self.note_groups();
         self.note_programs();
+        self.remove_groups();
         if !self.still.is_zero() {
             let seconds = self.still.as_secs_f64();
             self.notes.push(format!(

@@ -54,6 +54,29 @@ impl Library {
         unsafe { self.0.get(name) }.map_err(|error| format!("{NAME} has no {name} ({error})"))
     }
 
+    /// What the library calls this architecture, by its name in the specification; None if it does
+    /// not know the name.
+    pub(super) fn architecture(&self, name: &str) -> Result<Option<u32>, String> {
+        type Resolve = unsafe extern "C" fn(*const c_char) -> u32;
+        let short = name.strip_prefix("SCMP_ARCH_").map(|name| CString::new(name.to_lowercase()));
+        let Some(Ok(short)) = short else { return Ok(None) };
+        // SAFETY: `uint32_t seccomp_arch_resolve_name(const char *)`, of a C string.
+        let token =
+            unsafe { self.function::<Resolve>("seccomp_arch_resolve_name")?(short.as_ptr()) };
+        Ok((token != 0).then_some(token))
+    }
+
+    /// The number of the call of this name, of x86-64 or the library's own; None if it does not
+    /// know the name.
+    pub(super) fn call(&self, name: &str) -> Result<Option<c_int>, String> {
+        type Resolve = unsafe extern "C" fn(*const c_char) -> c_int;
+        let name = CString::new(name).map_err(|_| format!("{name:?} is no system call"))?;
+        // SAFETY: `int seccomp_syscall_resolve_name(const char *)`, of a C string.
+        let call =
+            unsafe { self.function::<Resolve>("seccomp_syscall_resolve_name")?(name.as_ptr()) };
+        Ok((call != NO_CALL).then_some(call))
+    }
+
     /// A filter with this default action.
     pub(super) fn filter(&self, default: u32) -> Result<Filter<'_>, String> {
         type Init = unsafe extern "C" fn(u32) -> *mut c_void;
@@ -70,18 +93,9 @@ impl Filter<'_> {
     /// Has the calls of another architecture's programs pass as well, by its name in the
     /// specification.
     pub(super) fn add_architecture(&mut self, name: &str) -> Result<(), String> {
-        type Resolve = unsafe extern "C" fn(*const c_char) -> u32;
         type Add = unsafe extern "C" fn(*mut c_void, u32) -> c_int;
-        let unknown = || format!("{NAME} knows no architecture {name}");
-        let short = name.strip_prefix("SCMP_ARCH_").ok_or_else(unknown)?.to_lowercase();
-        let short = CString::new(short).map_err(|_| unknown())?;
-        // SAFETY: `uint32_t seccomp_arch_resolve_name(const char *)`, of a C string.
-        let token = unsafe {
-            self.library.function::<Resolve>("seccomp_arch_resolve_name")?(short.as_ptr())
-        };
-        if token == 0 {
-            return Err(unknown());
-        }
+        let token = self.library.architecture(name)?;
+        let token = token.ok_or_else(|| format!("{NAME} knows no architecture {name}"))?;
         // SAFETY: `int seccomp_arch_add(scmp_filter_ctx, uint32_t)`, of this live filter.
         match unsafe { self.library.function::<Add>("seccomp_arch_add")?(self.context, token) } {
             0 => Ok(()),
@@ -109,17 +123,9 @@ impl Filter<'_> {
         name: &str,
         comparisons: &[Comparison],
     ) -> Result<(), String> {
-        type Resolve = unsafe extern "C" fn(*const c_char) -> c_int;
         type Add =
             unsafe extern "C" fn(*mut c_void, u32, c_int, c_uint, *const Comparison) -> c_int;
-        let c_name = CString::new(name).map_err(|_| format!("{name:?} is no system call"))?;
-        // SAFETY: `int seccomp_syscall_resolve_name(const char *)`, of a C string.
-        let call = unsafe {
-            self.library.function::<Resolve>("seccomp_syscall_resolve_name")?(c_name.as_ptr())
-        };
-        if call == NO_CALL {
-            return Ok(());
-        }
+        let Some(call) = self.library.call(name)? else { return Ok(()) };
         let count = c_uint::try_from(comparisons.len()).map_err(|error| error.to_string())?;
         // SAFETY: `int seccomp_rule_add_array(scmp_filter_ctx, uint32_t, int, unsigned int, const
         // struct scmp_arg_cmp *)`; it reads `count` of them.

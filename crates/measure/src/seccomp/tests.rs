@@ -83,6 +83,50 @@ fn what_is_no_profile_is_named() {
 }
 
 #[test]
+fn what_nobody_knows_is_named_and_changes_nothing() {
+    let of = |rules: &str, more: &str| {
+        let text = format!(r#"{{"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{rules}]{more}}}"#);
+        let filter = filter_of(&text).unwrap();
+        (filter.doubts, filter.program)
+    };
+    let rule = |name: &str, conditions: &str| {
+        format!(r#"{{"names": ["getppid"{name}], "action": "SCMP_ACT_ALLOW"{conditions}}}"#)
+    };
+    let usual = of(&rule("", ""), "");
+    assert_eq!(usual.0, [""; 0]);
+    for (rule, more, what) in [
+        (rule(r#", "gitppid""#, ""), "", "no system call is called gitppid: "),
+        (
+            rule("", r#", "excludes": {"caps": ["CAP_SYS_ADMINN"]}"#),
+            "",
+            "no capability is called CAP_SYS_ADMINN: ",
+        ),
+        (rule("", r#", "excludes": {"arches": ["amd65"]}"#), "", "no architecture is called amd65"),
+        (
+            rule("", ""),
+            r#", "archMap": [{"architecture": "SCMP_ARCH_X86_46"}]"#,
+            "no architecture is called SCMP_ARCH_X86_46",
+        ),
+        (
+            rule("", r#", "includes": {"minKernel": "99.1"}"#),
+            "",
+            "every kernel is taken to be as new as minKernel 99.1",
+        ),
+        (rule("", r#", "includes": {"minKernel": "new"}"#), "", "as new as minKernel new"),
+    ] {
+        let (doubts, program) = of(&rule, more);
+        let [doubt] = &doubts[..] else { panic!("{doubts:?}") };
+        assert!(doubt.contains(what), "{doubt}");
+        assert_eq!(program, usual.1, "{what}");
+    }
+    let many: String =
+        (0..20).map(|n| format!(r#", "no_call_{n:02}{}""#, "x".repeat(99))).collect();
+    let [many] = &of(&rule(&many, ""), "").0[..] else { panic!("one line") };
+    assert!(many.contains(" and 12 more") && many.len() < 600, "{many}");
+    assert!(BUNDLED.iter().all(|(name, ..)| filter(name).unwrap().doubts.is_empty()));
+}
+
+#[test]
 fn flags_are_the_profiles_and_without_any_those_of_runtimes() {
     let flags = |flags: &str| {
         let text = format!(r#"{{"defaultAction": "SCMP_ACT_ALLOW"{flags}}}"#);

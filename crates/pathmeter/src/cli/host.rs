@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use pathmeter_model::MOST_REPLICATES;
 
 /// Replicates without `--replicates`: with so many one disturbed replicate does not hide what all
 /// others show, in a table of as many paths as there are
@@ -10,8 +11,6 @@ use clap::Args;
 const REPLICATES: u32 = 30;
 /// Seconds without `--limit`, of one condition and of two.
 const LIMITS: [u64; 2] = [20, 180];
-/// The most replicates of a path, however wide its intervals are.
-pub(crate) const MOST: u32 = 1000;
 
 /// How times are taken, of the subject `host`.
 #[derive(Debug, Args)]
@@ -24,7 +23,7 @@ pub(crate) struct HostArgs {
     /// batches; more follow while an interval is wider than 2 % or the margin of equal
     #[arg(
         long, value_name = "N", default_value_t = REPLICATES,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST))
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICATES))
     )]
     pub(crate) replicates: u32,
     /// Start no new round of processes after SECONDS; by default 20, and 180 for a

@@ -201,7 +201,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("vmlinux", Given("explain")),
                 ("new_vmlinux", Given("explain")),
                 ("by_area", Given("explain")),
-                ("check", Exact),
+                ("check", Nothing),
                 ("placement", Exact),
                 ("threshold", Nothing),
                 ("across", Exact),

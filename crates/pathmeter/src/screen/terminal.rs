@@ -15,7 +15,7 @@ use pathmeter_report::Style;
 
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_model::{clean, clean_lines};
+use pathmeter_model::{clean, clean_lines, shorten};
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
@@ -111,7 +111,7 @@ impl Screen {
 /// A line on stderr.
 pub(crate) fn print_line(text: &str) {
     // Nobody is left to be told if that fails.
-    let _ = writeln!(stderr().lock(), "pathmeter: {}", clean(text));
+    let _ = writeln!(stderr().lock(), "pathmeter: {}", shorten(&clean(text)));
 }
 
 /// Prints on stdout: all lines of a text of ours. What others wrote is not in it, or is shown.
@@ -153,7 +153,7 @@ fn plain(failure: &Failure) -> String {
 fn indented(advice: &str) -> String {
     let lines = advice
         .lines()
-        .map(clean)
+        .map(|line| shorten(&clean(line)).into_owned())
         .map(|line| if line.starts_with("  ") { line } else { format!("  {line}") });
     lines.collect::<Vec<_>>().join("\n").trim_start().to_owned()
 }

@@ -4,7 +4,7 @@ mod blame;
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store};
+use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store, check_label};
 use pathmeter_model::{KeptResult, clean};
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 
@@ -41,6 +41,7 @@ pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> 
 fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
     // All that can be wrong with the files is found before anything is changed.
     let read = Failure::gather(args.results.iter().map(|path| document(path)))?;
+    args.label.as_deref().map_or(Ok(()), check_label)?;
     let file = file(&args.database)?;
     make_folder(&args.database, &file)?;
     let mut store = Store::create(&file)?;

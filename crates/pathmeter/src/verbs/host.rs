@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use pathmeter_gate::EventGate;
 use pathmeter_host::{
-    Condition, Limit, Programs, Progress, Setting as Live, TracepointError, Wanted, allowed_cpus,
-    host_paths, tracepoint_number,
+    Condition, Limit, Programs, ProgramsError, Progress, SessionError, Setting as Live,
+    TracepointError, Wanted, allowed_cpus, host_paths, tracepoint_number,
 };
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
@@ -13,11 +14,13 @@ use pathmeter_measure::meant::meant;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
-use pathmeter_model::{Boots, Host, Status, TIME_MARGIN, TimeComparison, Times};
+use pathmeter_model::{
+    Boots, Host, MOST_REPLICATES, Status, TIME_MARGIN, TimeComparison, TimeRow, TimeVerdict, Times,
+};
 use pathmeter_report::{time_comparison_table, times_table};
 use pathmeter_vm::Setting;
 
-use crate::cli::{CompareArgs, HostArgs, MOST, MeasureArgs, RowArgs};
+use crate::cli::{CompareArgs, HostArgs, MeasureArgs, RowArgs};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination;
 use crate::screen::output::{self, Screen};
@@ -114,6 +117,7 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
     let names = args.names();
     let sides = TimedSides::new(names.clone(), args)?;
     let selection = selection(&args.rows, &names)?;
+    refuse_events(args.check.as_ref())?;
     let [file] = args.document.named(&names).open(screen)?;
     let (_, comparison) = sides.compared(&|path| selection.holds(path), screen)?;
     let written = output::document(args.document.json(), file.as_ref(), &comparison);
@@ -122,7 +126,46 @@ pub(crate) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
         output::print(table.as_bytes())?;
     }
     written?;
-    Ok(Exit::Done)
+    if args.check.is_some() { check_times(&comparison, &selection) } else { Ok(Exit::Done) }
+}
+
+/// Refuses a gate on events, of which times have none.
+fn refuse_events(check: Option<&EventGate>) -> Result<(), Failure> {
+    let named = check.filter(|events| **events != EventGate::usual());
+    named.map_or(Ok(()), |_| {
+        Err(Failure::Usage {
+            message: "--check=EVENTS: times have no events".to_owned(),
+            help: "--check without a value fails if a path is slower".to_owned(),
+        })
+    })
+}
+
+/// Whether a path takes longer.
+///
+/// # Errors
+/// None does, and a path that had to be decided is not: one that BASE can execute and NEW can't,
+/// one that `--only` names in full, or all.
+fn check_times(comparison: &TimeComparison, selection: &Selection) -> Result<Exit, Failure> {
+    if comparison.count(TimeVerdict::Slower) > 0 {
+        return Ok(Exit::Worse);
+    }
+    let is_open = |row: &&TimeRow| match row.verdict {
+        TimeVerdict::Unmeasured => row.base.is_some() || selection.names(&row.path),
+        TimeVerdict::Undecidable => comparison.count_decided() == 0 || selection.names(&row.path),
+        _ => false,
+    };
+    let open: Vec<&str> = comparison.paths.iter().filter(is_open).map(|row| &*row.path).collect();
+    match &open[..] {
+        [] if comparison.count_decided() > 0 => Ok(Exit::Done),
+        [] => Err(Failure::Unchecked { message: "--check: no path was measured".to_owned() }),
+        [first, more @ ..] => {
+            let more =
+                if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+            let message =
+                format!("--check: {first}{more}: no verdict; the table says what would help");
+            Err(Failure::Unchecked { message })
+        }
+    }
 }
 
 /// Two sides that are compared in time.
@@ -284,7 +327,8 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
         return Err(refused("cpu:", "it has the CPU that it has"));
     }
     let (name, restraint) = (under.name(), under.condition.restraint());
-    let mut condition = Condition { name, restraint, ..Condition::default() };
+    let notes = under.condition.doubts().collect();
+    let mut condition = Condition { name, restraint, notes, ..Condition::default() };
     for setting in &under.live {
         match setting {
             Live::Ports(end) => condition.ports = *end,
@@ -294,9 +338,12 @@ fn condition(under: &Under) -> Result<Condition, Failure> {
         }
     }
     for setting in under.condition.settings() {
-        let lacking = |why: String| Failure::Usage {
-            message: format!("{setting} is not available on this machine: {why}"),
-            help: "`pathmeter doctor host` shows what this machine permits".to_owned(),
+        let lacking = |error: ProgramsError| match error {
+            ProgramsError::Place(why) => Failure::Usage {
+                message: format!("{setting} is not available on this machine: {why}"),
+                help: "`pathmeter doctor host` shows what this machine permits".to_owned(),
+            },
+            ProgramsError::Refused(why) => refuse_for_right(setting.to_string(), &why),
         };
         match setting {
             Setting::Cgroup { name, value } => {
@@ -341,17 +388,25 @@ fn why_not(setting: &Setting) -> Option<&'static str> {
 
 /// The number of a tracepoint of this machine's kernel.
 fn tracepoint(category: &str, event: &str) -> Result<u64, Failure> {
-    let name = format!("{category}:{event}");
-    tracepoint_number(category, event).map_err(|error| Failure::Usage {
+    tracepoint_number(category, event)
+        .map_err(|error| refuse_tracepoint(&format!("{category}:{event}"), &error))
+}
+
+fn refuse_tracepoint(name: &str, error: &TracepointError) -> Failure {
+    let TracepointError::Unknown { names } = error else {
+        return refuse_for_right(format!("perf:{name}"), &error.to_string());
+    };
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Failure::Usage {
         message: format!("perf:{name}: {error}"),
-        help: match &error {
-            TracepointError::Unknown { names } => {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                meant(&name, &names) + "`perf list tracepoint` lists them"
-            }
-            _ => "run as root, or have tracefs mounted and readable".to_owned(),
-        },
-    })
+        help: meant(name, &names) + "`perf list tracepoint` lists them",
+    }
+}
+
+/// A setting that the user lacks a right for: the command line is as it should be.
+fn refuse_for_right(condition: String, why: &str) -> Failure {
+    let why = format!("{why}; run as root, or have tracefs and securityfs mounted and readable");
+    Failure::Timed(SessionError::Condition { condition, why })
 }
 
 /// A session on this machine.
@@ -370,7 +425,7 @@ fn session(
         conditions,
         cpu: cpu(args)?,
         replicates: args.replicates,
-        most: MOST,
+        most: MOST_REPLICATES,
         width: margin.ln_1p(),
         batches: BATCHES,
         seed: args.seed.unwrap_or_else(any_number),
@@ -406,4 +461,26 @@ fn other_cpu(cpu: u32, cpus: &[u32]) -> Failure {
 fn any_number() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::from(now.subsec_nanos()) << 20 ^ now.as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn who_lacks_a_right_has_used_the_command_well_whatever_the_setting() {
+        let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
+        for error in [TracepointError::Read(denied()), TracepointError::Mount(denied())] {
+            let failure = refuse_tracepoint("sched:sched_switch", &error);
+            assert_eq!(failure.exit(), Exit::Unmeasured, "{failure}");
+            assert!(failure.to_string().contains("run as root"), "{failure}");
+        }
+        let unknown = TracepointError::Unknown { names: vec!["sched:sched_switch".to_owned()] };
+        let failure = refuse_tracepoint("sched:shed_switch", &unknown);
+        assert_eq!(failure.exit(), Exit::Usage);
+        let advice = failure.advice().unwrap();
+        assert!(advice.starts_with("did you mean sched:sched_switch?"), "{advice}");
+    }
 }

@@ -114,6 +114,9 @@ fn a_label_that_can_not_be_shown_is_wrong_usage() {
         let ran = on(&scene, &["add", "1.json", "--label", label]);
         assert_eq!(ran.code, Some(2), "{label:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("the label "), "{}", ran.stderr);
+        let fresh = scene.run(&["history", "add", "1.json", "--db", "fresh", "--label", label]);
+        assert_eq!(fresh.code, Some(2), "{label:?}: {}", fresh.stderr);
+        assert!(!scene.path("fresh").exists(), "{label:?}");
     }
 }
 

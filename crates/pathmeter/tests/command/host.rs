@@ -21,7 +21,7 @@ fn this_machine_is_measured_in_nanoseconds_and_its_document_is_a_subject() {
     let same = scene.run(&["compare", "host.json", "host.json", "--only", "syscall.getppid"]);
     assert_eq!(same.code, Some(0), "{}", same.stderr);
     // Of three replicates chance decides whether they are enough for `equal`.
-    let told = ["Of 1 path, 1 is undecidable.", "Of 1 path, 1 is equal."];
+    let told = ["Nothing is decided: of 1 path, 1 is undecidable.", "Of 1 path, 1 is equal."];
     assert!(told.iter().any(|told| same.stdout.starts_with(told)), "{}", same.stdout);
 }
 
@@ -75,6 +75,35 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{line:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(told), "{line:?}: {}", ran.stderr);
     }
+}
+
+#[test]
+fn a_gate_on_times_fails_by_what_is_slower_and_by_what_has_no_verdict() {
+    let scene = Scene::new();
+    for (name, levels) in [("a", [10_000, 50_000, 90_000]), ("b", [10_000, 55_000, 90_000])] {
+        scene.write(&format!("{name}.json"), times(levels));
+    }
+    let mut few: Times = serde_json::from_str(&times([10_000, 50_000, 90_000])).unwrap();
+    few.paths.iter_mut().for_each(|path| path.replicates.truncate(3));
+    scene.write("few.json", serde_json::to_string(&few).unwrap());
+    let check = |words: &[&str]| {
+        let ran = scene.run(&[&["compare"], words, &["--check"]].concat());
+        (ran.code, ran.stderr)
+    };
+    assert_eq!(check(&["a.json", "a.json"]), (Some(0), String::new()));
+    assert_eq!(check(&["a.json", "b.json"]).0, Some(1));
+    assert_eq!(check(&["b.json", "a.json"]).0, Some(0));
+    let (code, told) = check(&["a.json", "few.json"]);
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("--check: syscall.getppid and 2 more: no verdict"), "{told}");
+    // Without a gate that is a result like any other, and its first words say so.
+    let shown = scene.run(&["compare", "a.json", "few.json"]);
+    assert_eq!(shown.code, Some(0));
+    assert!(shown.stdout.starts_with("Nothing is decided: of 3 paths, 3 are undecidable."));
+    assert!(shown.stdout.contains("too few replicates: --replicates "), "{}", shown.stdout);
+    let events = scene.run(&["compare", "a.json", "a.json", "--check=slow"]);
+    assert_eq!((events.code, &*events.stdout), (Some(2), ""));
+    assert!(events.stderr.contains("times have no events"), "{}", events.stderr);
 }
 
 #[test]

@@ -225,6 +225,41 @@ fn a_socket_is_named_with_what_to_do() {
 }
 
 #[test]
+fn a_small_stack_is_enough() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let pathmeter = assert_cmd::cargo::cargo_bin!("pathmeter").to_str().unwrap();
+    let output = Command::new("prlimit")
+        .args(["--stack=16384", pathmeter])
+        .args(COMPARE)
+        .current_dir(scene.path("."))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), &*stderr), (Some(0), ""));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), scene.run(COMPARE).stdout);
+}
+
+#[test]
+fn a_value_of_any_length_is_told_in_a_few_lines() {
+    let scene = Scene::new();
+    let long = "x".repeat(100_000);
+    for line in [
+        &["measure", &*long][..],
+        &["measure", "lab", "--under", &format!("boot:a seccomp:{long}")],
+        &["measure", "lab", "--cpu", &long],
+        &["measure", "lab", "--only", &long],
+        &["compare", "lab", "lab", &format!("--check={long}")],
+        &["measure", "lab", "--append", &"word ".repeat(20_000)],
+        &[&long],
+    ] {
+        let ran = scene.run(line);
+        assert_eq!((ran.code == Some(2) || ran.code == Some(3), &*ran.stdout), (true, ""));
+        assert!(ran.stderr.len() < 5_000, "{} bytes: {:.200}", ran.stderr.len(), ran.stderr);
+        assert!(!ran.stderr.contains(&long[..1000]), "{:.200}", ran.stderr);
+    }
+}
+
+#[test]
 fn beyond_the_limit_on_files_it_is_an_error_and_nothing_is_left() {
     let scene = Scene::with(&large(), &large());
     for earlier in [None, Some("an earlier result")] {

@@ -14,7 +14,9 @@ use super::sheet::{Cell, Heading, Row, Sheet};
 use super::whisker::Scale;
 use crate::number::{grouped, percent, plural};
 use crate::shades::shade;
-use crate::times::{facts, facts_of_session, half_width, machine, reason, sentence, time, within};
+use crate::times::{
+    facts, facts_of_session, half_width, machine, reason, sentence, show_level, time, within,
+};
 
 /// The first words of a page of times, in place of the sentence on counts.
 pub(super) const ABOUT: &str = "Times are nanoseconds of one machine, at the time when they were \
@@ -78,6 +80,8 @@ fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> Row {
     let level = times.level(path, 0);
     let ns = level.map(|level| times.nanoseconds(level.ticks));
     let cycles = level.zip(cycle).map(|(level, cycle)| level.ticks / cycle);
+    let in_unit =
+        |scale: &dyn Fn(f64) -> f64| level.map_or(String::new(), |it| show_level(it, scale));
     let single = |ticks: u64| times.nanoseconds(float(ticks));
     let copy = level.and_then(|_| times.copy_difference(path));
     let width = level.and_then(|it| Some((it.interval?.width() / it.ticks, half_width(it)?)));
@@ -89,9 +93,9 @@ fn row(times: &Times, path: &PathTimes, cycle: Option<f64>) -> Row {
         unit: None,
         verdict: "",
         cells: vec![
-            figure(ns, time),
+            figure(ns, |_| in_unit(&|ticks| times.nanoseconds(ticks))),
             figure(share, |_| width.clone().unwrap_or_default()),
-            figure(cycles, time),
+            figure(cycles, |_| in_unit(&|ticks| cycle.map_or(ticks, |cycle| ticks / cycle))),
             figure(copy, |share| format!("{share:+.2} %")),
             figure(path.single.map(|it| single(it.p99)), time),
             figure(path.single.map(|it| single(it.p999)), time),
@@ -116,7 +120,7 @@ pub(super) fn compared(comparison: &TimeComparison, across: &[String], data: &mu
     let mut shown: Vec<&TimeRow> = comparison.paths.iter().filter(|row| is_measured(row)).collect();
     shown.sort_by(|one, other| severity(one).total_cmp(&severity(other)));
     shown.sort_by_key(|row| rank(row.verdict));
-    let rows = shown.into_iter().map(|row| compared_row(row, &scale)).collect();
+    let rows = shown.into_iter().map(|row| compared_row(row, comparison, &scale)).collect();
     let caption = "Paths, in nanoseconds, the worst change first";
     html.add(&Sheet { caption, sorts: true, headings: COMPARED.to_vec(), rows }.html(data));
     html.raw(
@@ -125,7 +129,7 @@ pub(super) fn compared(comparison: &TimeComparison, across: &[String], data: &mu
     html.text(&format!("±{margin:.1} %"));
     html.raw(", and a hollow dot is far beyond most others.</p>");
     let others = comparison.paths.iter().filter(|row| !is_measured(row));
-    let why = |row: &TimeRow| reason(row).unwrap_or_default();
+    let why = |row: &TimeRow| reason(row, comparison).unwrap_or_default();
     html.add(&without(others.map(|row| (&*row.path, row.verdict.word().to_owned(), why(row)))));
     html.add(&facts_of(&facts(comparison)));
     html
@@ -170,7 +174,7 @@ pub(super) fn chips<const N: usize>(all: [(usize, &'static str, &'static str); N
     html
 }
 
-fn compared_row(row: &TimeRow, scale: &Scale) -> Row {
+fn compared_row(row: &TimeRow, comparison: &TimeComparison, scale: &Scale) -> Row {
     let colour = match row.verdict {
         TimeVerdict::Slower => shade(Verdict::Higher, row.difference),
         TimeVerdict::Faster => shade(Verdict::Lower, row.difference),
@@ -195,7 +199,7 @@ fn compared_row(row: &TimeRow, scale: &Scale) -> Row {
             ),
             Cell::number("interval", &share, range).drawn(picture.unwrap_or_default()),
             figure(row.null, |null| format!("{null:.2} %")),
-            Cell::text("", reason(row).unwrap_or_default()),
+            Cell::text("", reason(row, comparison).unwrap_or_default()),
             Cell::ranked("verdict", &rank(row.verdict), row.verdict.word()),
         ],
         details: None,

@@ -11,6 +11,8 @@ pub struct Filter {
     pub flags: FilterFlags,
     /// The program, as the kernel takes it.
     pub program: Vec<u8>,
+    /// What its source names and nobody knows, in words: it is no part of the program.
+    pub doubts: Vec<String>,
 }
 
 impl Filter {

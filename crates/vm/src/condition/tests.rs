@@ -7,7 +7,7 @@ use pathmeter_wire::condition::FilterFlags;
 
 fn filter(flags: u32, program: Vec<u8>) -> Filter {
     let flags = FilterFlags { flags, may_lack: false };
-    Filter { name: "own".to_owned(), flags, program }
+    Filter { name: "own".to_owned(), flags, program, doubts: Vec::new() }
 }
 
 fn parse(text: &str) -> Result<Condition, ConditionError> {

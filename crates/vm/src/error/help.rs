@@ -45,6 +45,10 @@ impl VmError {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"
             }
+            Self::OtherMachine(_) => {
+                "what --qemu names, or qemu-system-x86_64 on PATH, changes QEMU's arguments, as a \
+                 script may: name QEMU itself with --qemu FILE"
+            }
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"
@@ -113,8 +117,8 @@ fn after_the_end(by_guest: bool, step: &Step) -> &'static str {
         Step::Start => START_HELP,
         _ if !by_guest => "it crashed: try again; `pathmeter doctor` checks QEMU",
         Step::Program { .. } => {
-            "a program that ends or reboots the machine can't be measured; if it shall not, \
-             see the end of the guest's console"
+            "a program that ends, pauses or reboots the machine can't be measured; if it shall \
+             not, see the end of the guest's console"
         }
         _ => "see the end of the guest's console for what it did before",
     }

@@ -41,7 +41,7 @@ const RESTORE_TICK: Duration = Duration::from_millis(2);
 /// Reads, of 16 KiB at most from each channel, after which nothing is left that QEMU wrote before
 /// its end.
 const LAST_READS: usize = 64;
-/// After a panic's first words the rest may still follow for so long.
+/// After a panic's first words, or the guest's pause, the rest may still follow for so long.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A guest in QEMU. Dropping it kills QEMU.
@@ -63,6 +63,8 @@ pub(crate) struct QemuGuest {
     limit: Duration,
     deadline: Deadline,
     panicked_at: Option<Instant>,
+    /// Since when it is paused while a frame is awaited.
+    paused_at: Option<Instant>,
     /// QEMU's.
     version: (u32, u32),
     /// What it is doing, for errors.
@@ -139,9 +141,10 @@ impl Guest for QemuGuest {
                 Ok(Some(frame)) => {
                     let (result, length) = (take(&frame), frame.length);
                     self.frames.drain(..length);
+                    self.paused_at = None;
                     return Ok(result);
                 }
-                Ok(None) => self.pump()?,
+                Ok(None) => self.pump_running()?,
             }
         }
     }
@@ -275,14 +278,41 @@ impl QemuGuest {
             limit: request.limit,
             deadline: Deadline::after(request.limit),
             panicked_at: None,
+            paused_at: None,
             version: qemu.number,
             step: Step::Start,
         };
         if let Err(error) = guest.call("qmp_capabilities", &Value::Null, None) {
             return Err(guest.why_not_started(qemu, error));
         }
+        guest.check_machine(settings)?;
         guest.begin(if origin == Origin::Boot { Step::Boot } else { Step::Restore });
         Ok(guest)
+    }
+
+    /// Compares the memory and the CPU's features with those that were asked for: a script in
+    /// QEMU's place may ask for others.
+    fn check_machine(&mut self, settings: &Settings) -> Result<(), VmError> {
+        let mut other = Vec::new();
+        let memory = self.ask("query-memory-size-summary", &Value::Null)?;
+        let bytes = memory["base-memory"].as_u64();
+        let asked = u64::from(settings.memory_mib) << 20;
+        if let Some(bytes) = bytes.filter(|bytes| *bytes != asked) {
+            other.push(format!("{} MiB of memory for {}", bytes >> 20, settings.memory_mib));
+        }
+        let cpus = self.ask("query-cpus-fast", &Value::Null)?;
+        let first = json!({ "path": cpus[0]["qom-path"], "property": "feature-words" });
+        let words = self.ask("qom-get", &first)?;
+        other.extend(settings.cpu.compare_features(self.version, &words));
+        if other.is_empty() { Ok(()) } else { Err(VmError::OtherMachine(other)) }
+    }
+
+    /// What QEMU says; nothing if it does not know how to.
+    fn ask(&mut self, command: &str, arguments: &Value) -> Result<Value, VmError> {
+        match self.call(command, arguments, None) {
+            Err(VmError::Refused { .. }) => Ok(Value::Null),
+            told => told,
+        }
     }
 
     /// The reason if it is something that this QEMU lacks; else `error` itself.
@@ -390,6 +420,21 @@ impl QemuGuest {
             self.keep(supply, Supply::hear)?;
         }
         self.notice_panic()
+    }
+
+    /// The same of a guest that is to write a frame. One that is paused meanwhile writes none any
+    /// more, after what is still on its way.
+    fn pump_running(&mut self) -> Result<(), VmError> {
+        self.pump()?;
+        if !self.events.paused {
+            self.paused_at = None;
+            return Ok(());
+        }
+        if self.paused_at.get_or_insert_with(Instant::now).elapsed() < LAST_WORDS {
+            return Ok(());
+        }
+        let how = "the guest paused itself, as only the agent may".to_owned();
+        Err(self.failure(GuestCause::Ended { by_guest: true, how }))
     }
 
     fn sources(&self) -> Vec<BorrowedFd<'_>> {

@@ -19,6 +19,7 @@ use self::table::PLAIN;
 mod features;
 mod file;
 mod lacks;
+mod made;
 mod states;
 mod table;
 
