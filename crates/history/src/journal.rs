@@ -117,7 +117,7 @@ mod tests {
     }
 
     /// A history that was changed so many times.
-    fn make(folder: &Path, changes: usize) -> PathBuf {
+    fn make(folder: &Path, changes: u32) -> PathBuf {
         fs::create_dir(folder).unwrap();
         let path = folder.join("h.sqlite");
         let mut database = Database::create(&path).unwrap();

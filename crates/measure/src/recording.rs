@@ -136,9 +136,8 @@ pub fn recorded(
     // Each window is recorded in a guest of its own, as it is counted, and each group, too.
     let mut left: Vec<usize> = (0..paths.len()).collect();
     while let Some(first) = left.first() {
-        let guest = |path: &RecordablePath<'_>| {
-            (path.window.cloned(), session.plan_with(path.index))
-        };
+        let guest =
+            |path: &RecordablePath<'_>| (path.window.cloned(), session.plan_with(path.index));
         let of_first = guest(&paths[*first]);
         let (now, later): (Vec<usize>, Vec<usize>) =
             left.iter().partition(|place| guest(&paths[**place]) == of_first);

@@ -151,15 +151,4 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
-
-    #[test]
-    fn the_ends_of_a_file_that_is_shorter_are_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        assert_eq!(ends::<2, 1>(&path).unwrap(), None);
-        fs::write(&path, "ab").unwrap();
-        assert_eq!(ends::<2, 1>(&path).unwrap(), None);
-        fs::write(&path, "abc").unwrap();
-        assert_eq!(ends::<2, 1>(&path).unwrap(), Some((*b"ab", *b"c")));
-    }
 }

@@ -113,7 +113,9 @@ mod tests {
     #[test]
     fn a_side_that_fails_in_a_run_ends_nothing() {
         let state = State::default();
-        [0, 1].map(|side| state.hear(side, RUN));
+        for side in 0..2 {
+            state.hear(side, RUN);
+        }
         state.fail(1);
         assert_eq!(ends(&state), [false; 2]);
         let state = State::default();
