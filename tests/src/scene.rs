@@ -95,6 +95,7 @@ impl Scene {
         let entries = fs::read_dir(self.cache_folder()).into_iter().flatten().flatten();
         let mut names: Vec<_> =
             entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.retain(|name| name != TIMES);
         names.sort();
         names
     }
@@ -184,6 +185,9 @@ impl Scene {
         processes.filter(marked).collect()
     }
 }
+
+/// How long groups of paths took, which is kept beside the cache's entries.
+const TIMES: &str = "group-times.json";
 
 /// A cache that lasts as long as this process, in a place that the next one empties.
 fn warmed() -> PathBuf {

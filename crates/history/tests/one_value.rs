@@ -15,6 +15,7 @@ use pathmeter_report::{
     AreaSums, FORMATS, Judged, Outcome, PageSection, Placement, Rows, RowsOf, Shown, Style,
     comparison_table, grouped, history_table, measurement_table, report_page,
 };
+use pathmeter_seal::{to_document, unsealed};
 use pathmeter_trace::Event;
 use proptest::prelude::*;
 
@@ -80,9 +81,20 @@ fn result_of_program(runs: &[Vec<(u64, u64)>]) -> Measurement {
     example.result()
 }
 
-/// Whether the text says this number of the row: between the row's name and the next row's.
+/// Whether the text says this number of the row: between the row's name and the next row's, or in
+/// the row's own object of an array, whose fields may be in any order.
 fn shows(text: &str, row: &str, number: u64) -> bool {
-    let body = text.split("<script").next().unwrap_or_default();
+    if let Ok(objects) = serde_json::from_str::<Vec<serde_json::Value>>(text) {
+        return objects.iter().any(|object| {
+            let text = object.to_string();
+            text.contains(row)
+                && (has(&text, &number.to_string(), "0123456789")
+                    || has(&text, &grouped(number), "0123456789,"))
+        });
+    }
+    // A page has a script in its head, too.
+    let body = text.split_once("<body").map_or(text, |(_, body)| body);
+    let body = body.split("<script").next().unwrap_or_default();
     let after = body.match_indices(row).map(|(at, _)| &body[at + row.len()..]);
     after.into_iter().any(|rest| {
         let end = ROWS.iter().filter_map(|row| rest.find(row)).min().unwrap_or(rest.len());
@@ -123,8 +135,8 @@ fn page(section: PageSection) -> String {
 
 /// Whether each form of the result has each row's number.
 fn check_one(result: &Measurement, expected: &[(u64, u64)]) -> Result<(), TestCaseError> {
-    let bytes = serde_json::to_vec(result).unwrap();
-    let read = parse_measurement(&bytes).unwrap();
+    let bytes = to_document(result).unwrap().into_bytes();
+    let read = parse_measurement(&unsealed(&bytes).unwrap()).unwrap();
     let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
     let mut alone = compare(&read, &read, Threshold::default());
     let with_itself = alone.clone();
@@ -199,7 +211,9 @@ fn check_two(base: &Measurement, new: &Measurement) -> Result<(), TestCaseError>
         check_row(row, [&of(base).unwrap(), &of(new).unwrap()])?;
         let has_row = |form: &str| row.verdict != Verdict::Same || ["csv", "table"].contains(&form);
         for (form, text) in texts.iter().filter(|(form, _)| has_row(form)) {
-            for number in [row.base, row.new].into_iter().flatten() {
+            // Bencher's format has one value of a row, that of new.
+            let base = row.base.filter(|_| *form != "bencher");
+            for number in [base, row.new].into_iter().flatten() {
                 prop_assert!(shows(text, name, number), "{form}: no {number} of {name} in {text}");
             }
         }

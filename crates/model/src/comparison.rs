@@ -9,8 +9,8 @@ use crate::difference::saturated;
 use crate::function::FunctionChange;
 use crate::{
     BudgetReport, Causes, Configuration, ConfigurationDifference, EventComparison, GateReport,
-    Measurement, Moved, OptionDifference, ProgramComparison, Subject, SubjectKind, Unit, Verdict,
-    WorkComparison,
+    Measurement, Moved, OptionDifference, PairShown, ProgramComparison, Subject, SubjectKind, Unit,
+    Verdict, WorkComparison,
 };
 
 /// The name and version of the comparison document.
@@ -174,16 +174,6 @@ pub struct PairsCompared {
     /// mode, which is one of sets.
     #[serde(default)]
     pub shown: Option<PairShown>,
-}
-
-/// An execution of a run, on both sides of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PairShown {
-    /// The run, from 0.
-    pub run: usize,
-    /// The execution in the run, from 0: a window of a path. Null if the numbers are medians of
-    /// the run, which has more executions on one side.
-    pub execution: Option<usize>,
 }
 
 impl PairsCompared {

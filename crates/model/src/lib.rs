@@ -35,6 +35,7 @@ mod limits;
 mod measurement;
 mod only_process;
 mod options;
+mod pair_shown;
 mod parse;
 mod parse_error;
 mod parse_execution;
@@ -74,8 +75,7 @@ pub use compare::{
     MeasuredAlike, Threshold, compare, compare_path, configuration_differences, differences,
 };
 pub use comparison::{
-    Comparison, ComparisonSchema, Compilers, PairShown, PairsCompared, PathComparison, SideInfo,
-    Summary,
+    Comparison, ComparisonSchema, Compilers, PairsCompared, PathComparison, SideInfo, Summary,
 };
 pub use configuration::{Configuration, ConfigurationDifference};
 pub use cycle::NoCycle;
@@ -96,6 +96,7 @@ pub use limits::{
 };
 pub use measurement::{Measurement, ResultSchema, Subject, SubjectKind};
 pub use options::{OptionDifference, option_differences};
+pub use pair_shown::PairShown;
 pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};

@@ -13,6 +13,7 @@ use pathmeter_model::{
     joined_schema, result_schema, settings_schema, slope_schema, time_comparison_schema,
     times_schema,
 };
+use pathmeter_seal::to_document;
 use schemars::Schema;
 use serde_json::{Value, json};
 
@@ -148,7 +149,7 @@ fn the_schemas_name_every_field_written() {
         names.sort();
         names
     };
-    let result = serde_json::to_value(whole()).unwrap();
+    let result: Value = serde_json::from_str(&to_document(&whole()).unwrap()).unwrap();
     assert_eq!(required(&schema), fields(&result));
     assert_eq!(required(&schema["$defs"]["Configuration"]), fields(&result["configuration"]));
     assert_eq!(required(&schema["$defs"]["PathResult"]), fields(&result["paths"][0]));

@@ -482,42 +482,48 @@ fn explained(result: ProgramExample, run: usize) -> ProgramExample {
     ProgramExample { functions, ..result }
 }
 
+/// Two results of a page fault and the timer, whose later runs are: one below all; the one that the
+/// sum is shown of; that of the sum's value, 750, in which the sum differs by more; that of own
+/// work's value, 700; and two above all. The fault has 51 more, in the sum's run `more`, of which
+/// the timer takes back what is above 51.
+fn shown_of_two_runs(more: u64) -> Comparison {
+    let runs = [
+        (900, 1, 51),
+        (110, 1, 51),
+        (640, 20, more),
+        (740, 10, 55),
+        (700, 201, 51),
+        (1000, 1, 51),
+        (1010, 1, 51),
+    ];
+    let rows_of =
+        |fault, timer| run(&[row(PageFault, "write", 1, fault), row(Interrupt, "timer", 1, timer)]);
+    let base = runs.map(|(fault, timer, _)| rows_of(fault, timer));
+    let new = runs.map(|(fault, timer, more)| {
+        let less = if fault == 640 { more - 51 } else { 0 };
+        rows_of(fault + more, timer - less)
+    });
+    compared(&program("vmlinuz", base.to_vec()), &program("vmlinuz", new.to_vec()))
+}
+
 #[test]
 fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the_whole() {
-    let result = |more: u64| {
-        let run_of = |(fault, timer): (u64, u64)| {
-            run(&[row(PageFault, "write", 1, fault + more), row(Interrupt, "timer", 1, timer)])
-        };
-        // Of the two in the middle that of the earlier run is shown: 800 here, and 750 of the sums.
-        let runs = [(900, 1), (800, 200), (100, 650), (110, 1), (700, 1), (900, 1), (910, 1)];
-        program("vmlinuz", runs.into_iter().map(run_of).collect())
-    };
-    let comparison = compared(&result(0), &result(51));
+    let comparison = shown_of_two_runs(51);
     let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
-    assert_eq!((own.difference, sum.difference), (Some(51), Some(51)));
+    // Alone own work would be 700, of the run with its value.
+    assert_eq!((own.base, own.difference), (Some(640), Some(51)));
+    assert_eq!((sum.base, sum.difference), (Some(660), Some(51)));
     assert!(own.base < sum.base && own.new < sum.new, "{own:?} {sum:?}");
     assert_eq!(work(sum).parts.unwrap().higher, 51);
 }
 
 #[test]
 fn where_own_work_differs_otherwise_in_the_sums_run_the_sum_is_shown_of_own_works() {
-    let runs = [(900, 1), (800, 200), (100, 650), (110, 1), (700, 1), (900, 1), (910, 1)];
-    let result = |mores: [(u64, u64); 2]| {
-        let run_of = |(fault, timer): (u64, u64)| {
-            // The run that the sum's median is in.
-            let (more, less) = if timer == 650 { mores[1] } else { mores[0] };
-            let rows = [
-                row(PageFault, "write", 1, fault + more),
-                row(Interrupt, "timer", 1, timer - less),
-            ];
-            run(&rows)
-        };
-        program("vmlinuz", runs.into_iter().map(run_of).collect())
-    };
-    let comparison = compared(&result([(0, 0); 2]), &result([(51, 0), (60, 9)]));
+    let comparison = shown_of_two_runs(60);
     let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
-    assert_eq!((own.base, own.difference), (Some(800), Some(51)));
-    assert_eq!((sum.base, sum.difference), (Some(1000), Some(51)));
+    assert_eq!((own.base, own.difference), (Some(700), Some(51)));
+    // Alone the sum would be 660, less than own work.
+    assert_eq!((sum.base, sum.difference), (Some(901), Some(51)));
 }
 
 #[test]

@@ -139,13 +139,15 @@ fn the_schema_is_published_and_names_every_field() {
     assert!(published == *schema.as_value(), "the schema is stale: run with PATHMETER_BLESS=1");
     let (base, new) = (window(&[(A, 1)]), window(&[(B, 1)]));
     let explain = Explain::new(subject(base), Some(subject(new)));
-    let document = serde_json::to_value(&explain).unwrap();
+    let text = pathmeter_seal::to_document(&explain).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
     for field in published["required"].as_array().unwrap() {
         assert!(!document[field.as_str().unwrap()].is_null(), "{field}");
     }
     assert_eq!(document["schema"], "pathmeter.explain/1");
     assert_eq!(document["difference"]["functions"][0]["change"], "vanished");
-    let read: Explain = serde_json::from_value(document).unwrap();
+    let content = pathmeter_seal::unsealed(text.as_bytes()).unwrap();
+    let read: Explain = serde_json::from_slice(&content).unwrap();
     assert_eq!(read, explain);
 }
 

@@ -106,6 +106,6 @@ fn what_is_no_counted_result_is_refused_before_anything_is_run() {
     let mut result: serde_json::Value =
         serde_json::from_slice(&std::fs::read(exact(&folder)).unwrap()).unwrap();
     result["paths"][0]["events"].take();
-    std::fs::write(&file, result.to_string()).unwrap();
+    std::fs::write(&file, pathmeter_seal::to_document(&result).unwrap()).unwrap();
     assert!(error(&run(&[name, "--fake"])).contains("no events"));
 }

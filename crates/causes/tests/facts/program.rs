@@ -29,6 +29,11 @@ fn row(executions: [u64; 2], base: &str, new: &str) -> Explain {
                 function.counts.user_instructions = function.counts.instructions;
             }
         }
+        for node in &mut side.window.nodes {
+            if side.window.functions[node.function as usize].module.is_some() {
+                node.counts.user_instructions = node.counts.instructions;
+            }
+        }
         side
     };
     let [of_base, of_new] = executions;

@@ -76,7 +76,9 @@ fn tree(text: &str) -> WindowTree {
             window.functions.len() - 1
         });
         window.functions[function].counts += counts;
-        window.functions[function].census.extend(census.clone());
+        for sum in [&mut window.functions[function].census, &mut window.census] {
+            census.iter().for_each(|(slow, count)| *sum.entry(*slow).or_default() += count);
+        }
         open.truncate(depth);
         let parent = open.last().copied();
         open.push(u32::try_from(window.nodes.len()).unwrap());
@@ -84,6 +86,7 @@ fn tree(text: &str) -> WindowTree {
         let kind = NodeKind::Call;
         window.nodes.push(Node { parent, function, kind, counts, census });
         window.total += counts.instructions;
+        window.clock += counts.clock;
     }
     window
 }

@@ -3,7 +3,7 @@
 use pathmeter_model::{Boots, Times, example};
 
 use crate::results::{base, more_expensive};
-use crate::scene::{Scene, document};
+use crate::scene::{Scene, document, reseal};
 
 const QUICK: [&str; 6] = ["--only", "syscall.getppid,insn.inc", "--replicates", "3", "--seed", "1"];
 
@@ -83,9 +83,9 @@ fn a_gate_on_times_fails_by_what_is_slower_and_by_what_has_no_verdict() {
     for (name, levels) in [("a", [10_000, 50_000, 90_000]), ("b", [10_000, 55_000, 90_000])] {
         scene.write(&format!("{name}.json"), times(levels));
     }
-    let mut few: Times = serde_json::from_str(&times([10_000, 50_000, 90_000])).unwrap();
+    let mut few = read_times(&times([10_000, 50_000, 90_000]));
     few.paths.iter_mut().for_each(|path| path.replicates.truncate(3));
-    scene.write("few.json", serde_json::to_string(&few).unwrap());
+    scene.write("few.json", document(&few));
     let check = |words: &[&str]| {
         let ran = scene.run(&[&["compare"], words, &["--check"]].concat());
         (ran.code, ran.stderr)
@@ -170,7 +170,12 @@ fn times(levels: [u64; 3]) -> String {
 
 /// The same, of the kernel of this release.
 fn times_of(release: &str, levels: [u64; 3]) -> String {
-    times(levels).replace("\"7.1.0\"", &format!("\"{release}\""))
+    reseal(&times(levels).replace("\"7.1.0\"", &format!("\"{release}\"")))
+}
+
+/// Times as they were before they were a document.
+fn read_times(text: &str) -> Times {
+    serde_json::from_slice(&pathmeter_seal::unsealed(text.as_bytes()).unwrap()).unwrap()
 }
 
 #[test]
@@ -215,6 +220,7 @@ fn counts_and_times_are_joined_and_what_both_mean_is_told() {
 fn times_are_kept_with_the_date_of_their_session_and_given_back() {
     let scene = Scene::new();
     let text = times([10_050, 50_050, 90_050]).replace("\"began\":1,", "\"began\":1790000000,");
+    let text = reseal(&text);
     scene.write("a.times.json", &text);
     scene.write("count.json", document(&base()));
     let on = |arguments: &[&str]| scene.run(&[&["history"], arguments, &["--db", "h"]].concat());
@@ -249,7 +255,7 @@ fn a_step_in_time_is_named_with_its_interval_and_with_what_it_can_not_show() {
         let name = format!("{day}.json");
         // Sessions that are alike are two documents.
         let text = times([level, 1, 1]).replace("\"began\":", &format!("\"began\":{}", day + 1));
-        scene.write(&name, text);
+        scene.write(&name, reseal(&text));
         let date = format!("2026-01-0{}", day + 1);
         assert_eq!(on(&["add", &name, "--date", &date]).code, Some(0));
     }
@@ -310,7 +316,7 @@ fn times_that_no_page_can_show_are_refused_with_the_next_step() {
     scene.write("a.json", times([10_000, 50_000, 90_000]));
     scene.write("count.json", document(&base()));
     let boot = |id: u64| {
-        let mut times: Times = serde_json::from_str(&times([10_000, 50_000, 90_000])).unwrap();
+        let mut times = read_times(&times([10_000, 50_000, 90_000]));
         times.host.boot_id = id.to_string();
         times
     };

@@ -190,7 +190,7 @@ fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
         (&["measure", "base.json", "-o", "x.csv"], "use --write csv=x.csv"),
         (&["measure", "base.json", "-o", "x.pdf"], "x.pdf: --output writes JSON"),
         (&["measure", "base.json", "-o", "x.html"], "use pathmeter report SUBJECT… -o x.html"),
-        (&["measure", "base.json", "--write", "junit=x.json"], "--write junit= writes junit"),
+        (&["measure", "base.json", "--write", "csv=x.json"], "--write csv= writes "),
         (&["explain", "file.stat", "lab", "--svg", "x.png"], "x.png: --svg writes SVG"),
         (&["explain", "file.stat", "lab", "--folded", "x.svg"], "x.svg: --folded writes text"),
         (&["list", "cpus", "--capture", "-o", "x.json"], "x.json: --output writes TOML"),

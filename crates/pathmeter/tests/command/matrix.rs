@@ -385,7 +385,7 @@ fn how_guests_run_is_refused_where_none_does() {
 #[test]
 fn beside_a_kernel_they_are_about_the_kernel() {
     let scene = scene();
-    let line = ["compare", "base.json", "vmlinux.elf"];
+    let line = ["compare", "--across", "base.json", "vmlinux.elf"];
     let came = come(&scene, &line, &["--append", "pathmeter.word"], &[]);
     assert_eq!(came.code, Some(3), "{came:?}");
     assert!(came.machine.iter().any(|[_, words]| words.contains("pathmeter.word")), "{came:?}");

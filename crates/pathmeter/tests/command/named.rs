@@ -63,7 +63,7 @@ fn a_package_is_fetched_once_and_read_as_a_file_is() {
     assert_eq!(scene.read("fetched"), "linux-image-x\nlinux-image-y\n");
 }
 
-/// A package that has no files and needs another one, as dpkg-deb packs it.
+/// A package without a kernel that needs another one, as dpkg-deb packs it.
 fn metapackage(scene: &Scene, needs: &str) -> Vec<u8> {
     let control = format!("Package: linux-image-meta\nVersion: 1\nDepends: {needs} (= 1)\n");
     scene.write("control", control);
@@ -76,7 +76,7 @@ fn metapackage(scene: &Scene, needs: &str) -> Vec<u8> {
     let members = [
         ("debian-binary", b"2.0\n".to_vec()),
         ("control.tar", tar(&["control"])),
-        ("data.tar", tar(&[])),
+        ("data.tar", tar(&["control"])),
     ];
     let mut deb = b"!<arch>\n".to_vec();
     for (name, bytes) in members {

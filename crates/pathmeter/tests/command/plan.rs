@@ -383,7 +383,7 @@ fn joined() -> Scene {
         result.configuration.release = Some(release.to_owned());
         result.configuration.cpu = format!("{cpu}: what it can");
         release.clone_into(&mut result.configuration.image_sha256);
-        scene.write(&format!("joined/{id}.json"), serde_json::to_vec(&result).unwrap());
+        scene.write(&format!("joined/{id}.json"), document(&result));
     }
     scene
 }

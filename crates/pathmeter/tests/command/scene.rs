@@ -79,6 +79,13 @@ pub(crate) fn document<D: Serialize>(document: &D) -> String {
     pathmeter_seal::to_document(document).unwrap()
 }
 
+/// The text of a document that a test has changed, with the seal of what it is now.
+pub(crate) fn reseal(text: &str) -> String {
+    let content =
+        text.rsplit_once(",\"seal\":\"").map_or(text.to_owned(), |(it, _)| format!("{it}}}"));
+    pathmeter_seal::sealed(&content).unwrap()
+}
+
 /// Whether the tests' long forms are wanted (`make soak`).
 pub(crate) fn soak() -> bool {
     std::env::var_os("PATHMETER_SOAK").is_some_and(|value| value == "1")

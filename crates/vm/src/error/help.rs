@@ -1,7 +1,8 @@
 //! What the user can do about what went wrong.
 
 use crate::arch::{
-    BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, Doubt, PORT_HELP, PORT_IN_PROGRAM_HELP, START_HELP,
+    BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, Doubt, OTHER_MACHINE_HELP, PORT_HELP,
+    PORT_IN_PROGRAM_HELP, START_HELP,
 };
 use crate::error::{GuestCause, Step};
 use crate::qemu::error::{KILLED_HELP, shortage_help};
@@ -45,10 +46,7 @@ impl VmError {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"
             }
-            Self::OtherMachine(_) => {
-                "what --qemu names, or qemu-system-x86_64 on PATH, changes QEMU's arguments, as a \
-                 script may: name QEMU itself with --qemu FILE"
-            }
+            Self::OtherMachine(_) => OTHER_MACHINE_HELP,
             Self::Lacking { .. } => {
                 "mount /dev and /proc here as every Linux system has them: in a chroot, for \
                  example, `mount --rbind /dev ROOT/dev` and `mount -t proc proc ROOT/proc`"

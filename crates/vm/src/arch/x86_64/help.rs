@@ -13,6 +13,9 @@ pub(crate) const ASK_HELP: &str = "run it by hand with --version: it must print 
 pub(crate) const INSTALL_HELP: &str = "install it (Debian, Ubuntu: apt-get install \
     qemu-system-x86; Fedora: dnf install qemu-system-x86-core; Arch: pacman -S qemu-system-x86), \
     or name it with --qemu FILE";
+/// About a QEMU that made another machine than it was asked for.
+pub(crate) const OTHER_MACHINE_HELP: &str = "what --qemu names, or qemu-system-x86_64 on PATH, \
+    changes QEMU's arguments, as a script may: name QEMU itself with --qemu FILE";
 /// About a QEMU that ends as it starts.
 pub(crate) const START_HELP: &str = "if QEMU says why above, fix that: --cpu names a profile \
     (haswell, skylake, cascadelake, icelake, sapphirerapids, zen1, zen2, zen3, zen4, each of these \

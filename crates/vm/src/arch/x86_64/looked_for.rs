@@ -76,11 +76,11 @@ fn calls<'a>(
 ) -> impl Iterator<Item = Call<'a>> {
     let places = bytes.windows(LOAD_BYTES).enumerate();
     places.filter_map(move |(at, load)| {
-        let operand = relative(load.last_chunk()?);
+        let operand = relative(*load.last_chunk()?);
         let after = address.wrapping_add((at + LOAD_BYTES) as u64);
-        let text = match load.first_chunk()? {
-            &LOAD_ADDRESS => operand,
-            &LOAD_RELATIVE => after.wrapping_add(operand),
+        let text = match *load.first_chunk()? {
+            LOAD_ADDRESS => operand,
+            LOAD_RELATIVE => after.wrapping_add(operand),
             _ => return None,
         };
         let word = word_at(text, segments)?;
@@ -94,7 +94,7 @@ fn called_next(address: u64, code: &[u8], segments: &[(u64, &[u8])]) -> Option<u
     let places = code.windows(CALL_BYTES).take(MOST_BETWEEN).enumerate();
     places.filter(|(_, call)| call[0] == CALL).find_map(|(at, call)| {
         let after = address.wrapping_add((at + CALL_BYTES) as u64);
-        let function = after.wrapping_add(relative(call.last_chunk()?));
+        let function = after.wrapping_add(relative(*call.last_chunk()?));
         bytes_at(function, segments).map(|_| function)
     })
 }
@@ -117,8 +117,8 @@ fn bytes_at<'a>(address: u64, segments: &[(u64, &'a [u8])]) -> Option<&'a [u8]> 
 }
 
 /// An operand of 32 bits, with its sign.
-fn relative(operand: &[u8; 4]) -> u64 {
-    i64::from(i32::from_le_bytes(*operand)).cast_unsigned()
+fn relative(operand: [u8; 4]) -> u64 {
+    i64::from(i32::from_le_bytes(operand)).cast_unsigned()
 }
 
 #[cfg(test)]
