@@ -299,8 +299,8 @@ cargo:
 	@command -v $(CARGO) >/dev/null || \
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
-.PHONY: help run run-needs run-build check unit-test full bless book test lint fuzz page-test soak names chaos \
-	fingerprint \
+.PHONY: help run run-needs run-build check unit-test full bless book test lint fuzz page-test soak \
+	names chaos fingerprint \
 	examples bench portability test-rest test-moved test-part \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures power-kernels power job-controller cargo

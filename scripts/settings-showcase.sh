@@ -76,9 +76,11 @@ table() {
 				| "`\(.event)` \(.difference * $sign | signed)"] | join(", ");
 		def name($setting):
 			[.[0].sets[].rows[] | select(.setting == $setting)
-				| (if .turns_off then "\(.turns_off): " else "" end) + "`\($setting)`"][0];
+				| (if .turns_off then "\(.turns_off): " else "" end)
+					+ "`\($setting)`"][0];
 		. as $documents
-		| [.[0].program[-1]? // empty | split("/")[-1] | split(".")[0]] as $programs
+		| [.[0].program[-1]? // empty | split("/")[-1] | split(".")[0]]
+			as $programs
 		| ["| price of | " + ($paths | map("`\(.)` | ") | join(""))
 				+ ($programs | map("\(.) | ") | join("")) + "slow instructions |",
 			"|---|" + ($paths + $programs | map("---|") | join("")) + "---|"]
@@ -87,8 +89,8 @@ table() {
 			| [$programs[] as $program | $documents | program($setting)] as $costs
 			| ($documents | slow($setting)) as $slow
 			| select(($cells + $costs | any(. != "")) or $slow != "")
-			| "| \($documents | name($setting)) | " + ($cells + $costs | map(. + " | ") | join(""))
-				+ "\($slow) |"]
+			| "| \($documents | name($setting)) | "
+				+ ($cells + $costs | map(. + " | ") | join("")) + "\($slow) |"]
 		| .[]'
 	echo
 }

@@ -40,7 +40,8 @@ void advance(struct qemu_plugin_insn *insn, unsigned int counter, uintptr_t numb
 	else if (register_inline_v1)
 		register_inline_v1(insn, INLINE_ADD, &step_variables[counter], number);
 	else
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, callbacks[counter], CB_NO_REGS, (void *)number);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, callbacks[counter], CB_NO_REGS,
+						       (void *)number);
 }
 
 /*

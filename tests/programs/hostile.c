@@ -128,7 +128,8 @@ int main(int count, char **words)
 	} acts[] = {
 		{ "loops", loops }, { "sleeps", sleeps }, { "crashes", crashes },
 		{ "illegal", illegal }, { "floods", floods }, { "complains", complains },
-		{ "reboots", reboots }, { "pauses", pauses }, { "port", writes_to_port }, { "unmounts", unmounts },
+		{ "reboots", reboots }, { "pauses", pauses }, { "port", writes_to_port },
+		{ "unmounts", unmounts },
 		{ "remembers", remembers }, { "survives", survives },
 	};
 

@@ -146,15 +146,15 @@ fn shown(file: &str) -> String {
 }
 
 fn read(file: &str) -> Result<String, String> {
-    read_bounded_text(Path::new(file), MOST_BYTES).map_err(|error| match error.kind() {
-        io::ErrorKind::Other => format!("{file}: {error}"),
-        _ => {
-            let names = BUNDLED.map(|(name, ..)| name);
-            let close = close_to(file, &names).first().copied();
-            let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
-            let (names, close) = (names.join(", "), close.unwrap_or_default());
-            format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
+    read_bounded_text(Path::new(file), MOST_BYTES).map_err(|error| {
+        if error.kind() == io::ErrorKind::Other {
+            return format!("{file}: {error}");
         }
+        let names = BUNDLED.map(|(name, ..)| name);
+        let close = close_to(file, &names).first().copied();
+        let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
+        let (names, close) = (names.join(", "), close.unwrap_or_default());
+        format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
     })
 }
 

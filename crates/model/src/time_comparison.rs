@@ -299,8 +299,8 @@ mod tests {
         assert!(comparison.notes[0].contains("by turns"), "{:?}", comparison.notes);
     }
 
-    /// A session of two conditions in which the machine drifts: a replicate's base takes up to twice
-    /// as long as that of another one, and new 2 or 4 % longer than its own base.
+    /// A session of two conditions in which the machine drifts: a replicate's base takes up to
+    /// twice as long as that of another one, and new 2 or 4 % longer than its own base.
     fn make_drifting_session() -> Times {
         let levels: Vec<u64> = (0..30).map(|at| 50 + 10_000 + 1000 * (at * 7 % 11)).collect();
         let mut times = example::times(&[("a.b", 1, &levels), ("clock.empty", 50, &[150; 30])]);
@@ -335,8 +335,8 @@ mod tests {
         }
     }
 
-    /// Nearly half of each side's processes take about 10,000 ticks, and the others 20,000. By their
-    /// ranks the two sides are equal, by their medians one takes twice as long as the other.
+    /// Nearly half of each side's processes take about 10,000 ticks, and the others 20,000. By
+    /// their ranks the two sides are equal, by their medians one takes twice as long as the other.
     #[test]
     fn sides_of_two_levels_each_are_not_decided_by_their_ranks_alone() {
         let session = |of_low: u64| {

@@ -1,4 +1,5 @@
-//! A path of a comparison of times: its two levels, which differ by its difference, and the verdict.
+//! A path of a comparison of times: its two levels, which differ by its difference, and the
+//! verdict.
 
 use pathmeter_stats::time::{Cause, Judgement, Verdict, log_ratio, percent};
 use schemars::JsonSchema;

@@ -115,8 +115,8 @@ fn parsed(
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
-/// The same answer, fit for a terminal and to be read: it repeats words of the command line, and of the files that
-/// these name.
+/// The answer, fit for a terminal and to be read: it repeats words of the command line, and of the
+/// files that these name.
 fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
     let fit = |text: &str| shorten(&clean(text)).into_owned();
     let words = || std::env::args_os().map(|word| fit(&word.to_string_lossy()).into());

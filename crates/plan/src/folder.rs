@@ -254,8 +254,8 @@ impl Folder {
         Ok(nodes)
     }
 
-    /// What a list of nodes says; lines that were damaged are left out, such as the beginning of one
-    /// that was not written to its end.
+    /// What a list of nodes says; lines that were damaged are left out, such as the beginning of
+    /// one that was not written to its end.
     pub(crate) fn told(&self, name: &str) -> Result<Vec<Written>, FolderError> {
         let Raw::File(bytes) = self.bytes(name, MOST_NODES)? else { return Ok(Vec::new()) };
         let lines = bytes.split(|byte| *byte == b'\n');

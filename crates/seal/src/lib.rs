@@ -226,7 +226,9 @@ mod tests {
         }
 
         #[test]
-        fn every_other_digit_is_refused(numbers: Vec<u64>, at: prop::sample::Index, by in 1_u8..10) {
+        fn every_other_digit_is_refused(
+            numbers: Vec<u64>, at: prop::sample::Index, by in 1_u8..10
+        ) {
             let text = format!(r#"{{"schema":"pathmeter.x/1","n":{numbers:?}}}"#);
             let mut bytes = sealed(&text).unwrap().into_bytes();
             let is_digit = |at: &usize| bytes[*at].is_ascii_digit();

@@ -60,8 +60,8 @@ impl Histogram {
         })
     }
 
-    /// The most frequent value; of equally frequent ones the lowest. None without samples. It stands
-    /// for nothing but two sets of which one is the other, moved.
+    /// The most frequent value; of equally frequent ones the lowest. None without samples. It
+    /// stands for nothing but two sets of which one is the other, moved.
     pub(crate) fn mode(&self) -> Option<u64> {
         self.iter().max_by_key(|&(value, count)| (count, Reverse(value))).map(|(value, _)| value)
     }

@@ -113,7 +113,8 @@ impl Condition {
         self.other_words().next().is_some()
     }
 
-    /// The condition for this kernel, unpacked: the agent is not asked for the words that its code looks for.
+    /// The condition for this kernel, unpacked: the agent is not asked for the words that its code
+    /// looks for.
     #[must_use]
     pub fn for_kernel(self, vmlinux: &[u8]) -> Self {
         let found = looked_for(vmlinux);

@@ -77,7 +77,9 @@ fn tree(text: &str) -> WindowTree {
         });
         window.functions[function].counts += counts;
         for sum in [&mut window.functions[function].census, &mut window.census] {
-            census.iter().for_each(|(slow, count)| *sum.entry(*slow).or_default() += count);
+            for (slow, count) in &census {
+                *sum.entry(*slow).or_default() += count;
+            }
         }
         open.truncate(depth);
         let parent = open.last().copied();

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::library::Library;
-use super::{BUNDLED, Conditions, Profile};
+use super::{BUNDLED, Conditions, Profile, Rule};
 
 /// Capabilities by their numbers (Linux 6.19, `include/uapi/linux/capability.h`).
 const CAPABILITIES: [&str; 41] = [
@@ -86,7 +86,7 @@ impl Profile {
             rules.flat_map(|rule| [&rule.includes, &rule.excludes]).flatten()
         };
         let unknown = |what: &str, names: BTreeSet<&str>| {
-            let names = list_names(names)?;
+            let names = list_names(&names)?;
             Some(format!(
                 "no {what} is called {names}: what the profile says of it changes nothing"
             ))
@@ -106,7 +106,7 @@ impl Profile {
     /// Names of calls that this libseccomp does not know, but for those in bundled profiles: these
     /// are calls that are newer than the library.
     fn find_unknown_calls(&self, library: &Library) -> Result<BTreeSet<&str>, String> {
-        let names = self.syscalls.iter().flat_map(|rule| rule.names()).map(String::as_str);
+        let names = self.syscalls.iter().flat_map(Rule::names).map(String::as_str);
         let mut unknown = BTreeSet::new();
         for name in names {
             if library.call(name)?.is_none() && !is_bundled(name) {
@@ -148,12 +148,12 @@ fn doubt_kernels<'a>(conditions: impl Iterator<Item = &'a Conditions>) -> Option
         parts.is_some_and(|version: (u32, u32)| version <= OLDEST)
     };
     let versions = conditions.filter_map(|it| it.min_kernel.as_deref());
-    let names = list_names(versions.filter(|version| !is_old(version)).collect())?;
+    let names = list_names(&versions.filter(|version| !is_old(version)).collect())?;
     Some(format!("every kernel is taken to be as new as minKernel {names}"))
 }
 
 /// The first of these names, and how many more there are; None if there are none.
-fn list_names(names: BTreeSet<&str>) -> Option<String> {
+fn list_names(names: &BTreeSet<&str>) -> Option<String> {
     /// Most names that are shown, and their longest.
     const MOST: usize = 8;
     const LONGEST: usize = 40;

@@ -53,9 +53,9 @@ impl Session {
         }
     }
 
-    /// The configuration of a result of `image` to be compared with one that is `like` this, as far
-    /// as it is known before anything is measured; the rest is as there. Of a program, the files and
-    /// the memory that they need are not known yet.
+    /// The configuration of a result of `image` to be compared with one that is `like` this, as
+    /// far as it is known before anything is measured; the rest is as there. Of a program, the
+    /// files and the memory that they need are not known yet.
     pub fn foreseen(&self, image: &Image, like: &Configuration) -> Configuration {
         let usual = self.configuration(image, None, like.firmware_sha256.is_some());
         let usual = Configuration { clock: like.clock, ..usual };

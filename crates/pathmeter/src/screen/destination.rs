@@ -53,7 +53,8 @@ impl<const N: usize> Named<'_, N> {
     /// Finds out before a long run whether its results can be written.
     ///
     /// # Errors
-    /// One file is named twice, a name promises what is not written, or a place can't be written to.
+    /// One file is named twice, a name promises what is not written, or a place can't be written
+    /// to.
     pub(crate) fn open(&self, screen: &Screen) -> Result<Opened<N>, Failure> {
         self.open_with([].into_iter(), screen).map(|(opened, _)| opened)
     }

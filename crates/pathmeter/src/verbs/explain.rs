@@ -124,7 +124,16 @@ fn standing<'a>(
     (image, guest): (&Image, &GuestArgs),
     board: &Board,
 ) -> Result<RecordablePath<'a>, Failure> {
-    let result = measured(path, session, (image, guest), board)?;
+    let result = match measured(path, session, (image, guest), board) {
+        Ok(result) => result,
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        // A recording ends where a measurement may not, and says where.
+        Err(failure) => {
+            let note = format!("{failure}; the window that is shown is the most frequent one");
+            board.line(image.subject().name).show(Progress::Note(&note));
+            return Ok(path);
+        }
+    };
     let row = result.paths.iter().find(|row| row.path == path.name());
     Ok(row.map_or(path, |row| path.standing_for(row)))
 }

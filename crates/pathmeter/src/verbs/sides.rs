@@ -106,8 +106,8 @@ impl Sides {
         all
     }
 
-    /// Refuses, before a kernel is measured, what would make its result incomparable with the result
-    /// that is there: another machine, say.
+    /// Refuses, before a kernel is measured, what would make its result incomparable with the
+    /// result that is there: another machine, say.
     pub(crate) fn refuse_unlike(&self) -> Result<(), Failure> {
         let (Some(session), [image]) = (&self.session, &self.images[..]) else { return Ok(()) };
         let (there, is_base) = match &self.subjects[..] {

@@ -1,5 +1,5 @@
-//! The CPU that QEMU made, beside the one that was asked for: what stands between the two, such as a
-//! script in QEMU's place, may change it.
+//! The CPU that QEMU made, beside the one that was asked for: what stands between the two, such as
+//! a script in QEMU's place, may change it.
 
 use std::collections::HashSet;
 
