@@ -93,9 +93,10 @@ impl Line<'_> {
             Progress::Groups { count, took } => {
                 let cost = describe_groups(count, took);
                 // Where lines change in place, it stays beside the turns.
-                match self.board.is_lively() {
-                    true => *self.cost.lock().unwrap_or_else(PoisonError::into_inner) = cost,
-                    false => self.say(&cost),
+                if self.board.is_lively() {
+                    *self.cost.lock().unwrap_or_else(PoisonError::into_inner) = cost;
+                } else {
+                    self.say(&cost);
                 }
             }
             Progress::Benchmark { name, done, of } => {

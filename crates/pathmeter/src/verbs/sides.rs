@@ -118,9 +118,10 @@ impl Sides {
         let (subject, like) = (image.subject(), &there.configuration);
         let foreseen = session.foreseen(image, like);
         let (there, here) = ((&there.subject, like), (&subject, &foreseen));
-        let differences = match is_base {
-            true => configuration_differences(there, here),
-            false => configuration_differences(here, there),
+        let differences = if is_base {
+            configuration_differences(there, here)
+        } else {
+            configuration_differences(here, there)
         };
         if differences.is_empty() { Ok(()) } else { Err(Failure::Incomparable(differences)) }
     }
