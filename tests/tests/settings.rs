@@ -77,7 +77,7 @@ fn each_setting_has_a_row_and_a_gate_fails_for_what_one_costs() {
     let report = scene.run(&["report", document, "-o", page]);
     assert_eq!(report.code, 3, "{}", report.stderr);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("1 of 8 settings change what 6.1.0"), "{}", report.stderr);
+    assert!(page.contains("1 of 8 settings changes what 6.1.0"), "{}", report.stderr);
 
     // Without the two that can't pass, a larger budget is kept.
     let fewer: String = SET.replace("boot:mem=24M", "boot:nospectre_v1");

@@ -290,7 +290,7 @@ fn meant_by(unmet: &Unmet) -> Option<String> {
         return None;
     }
     if let Some(sysctl) = unmet.setting.strip_prefix("sysctl:") {
-        return sysctls::meant(sysctl).map(|close| format!("; did you mean sysctl:{close}?"));
+        return sysctls::suggest(sysctl).map(|close| format!("; did you mean sysctl:{close}?"));
     }
     if let Some(limit) = unmet.setting.strip_prefix("cgroup:") {
         let (controller, rest) = limit.split_once('.')?;

@@ -10,7 +10,7 @@ const FOLDER: &str = "/proc/sys";
 const MOST: usize = 4096;
 
 /// The sysctl that was probably meant by the `NAME=VALUE` of a setting, with its value.
-pub(crate) fn meant(setting: &str) -> Option<String> {
+pub(crate) fn suggest(setting: &str) -> Option<String> {
     let names = names(Path::new(FOLDER));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     closest(setting, &names)

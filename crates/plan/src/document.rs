@@ -203,7 +203,7 @@ impl Plan {
         [subject, on, under, runs].into_iter().flatten().collect()
     }
 
-    /// Whether a result is of the kernel of a cell.
+    /// Whether a result was measured on a cell's kernel.
     pub fn is_of(&self, cell: &Cell, result: &Measurement) -> bool {
         result.configuration.image_sha256 == self.images[cell.image].sha256
     }

@@ -116,7 +116,7 @@ fn what_has_a_results_name_and_is_none_is_moved_aside() {
         ("EOF while parsing", &|path| fs::write(path, "").unwrap()),
         ("cut short", &|path| fs::write(path, &whole[..whole.len() / 2]).unwrap()),
         ("result/9", &|path| fs::write(path, &other).unwrap()),
-        ("whose seal is of other content", &|path| fs::write(path, &digit).unwrap()),
+        ("whose seal does not match", &|path| fs::write(path, &digit).unwrap()),
         ("without a seal", &|path| fs::write(path, r#"{"schema":"pathmeter.result/1"}"#).unwrap()),
         ("symbolic link", &|path| symlink(&target, path).unwrap()),
         ("symbolic link", &|path| symlink(path, path).unwrap()),

@@ -12,8 +12,8 @@ const NOTE: &str = "this document was edited after pathmeter wrote it: its numbe
 /// Where documents name what their numbers are of.
 const NAMES: [&str; 4] = ["/subject/name", "/base/name", "/new/name", "/experiment/title"];
 
-/// The same document, sealed anew, in which the name of every subject says that it was edited, and
-/// so do the notes; None if the bytes are no JSON.
+/// Adds to a document's notes, and to the name of every subject, that it was edited, and seals the
+/// outcome; None if the bytes are no JSON.
 pub fn marked(bytes: &[u8]) -> Option<Vec<u8>> {
     let body = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mut value: Value = serde_json::from_slice(body).ok()?;

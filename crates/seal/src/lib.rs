@@ -44,10 +44,8 @@ pub enum SealError {
         /// What it says that it is, in quotes.
         schema: String,
     },
-    /// Its seal is that of other content.
-    #[error(
-        "{schema} whose seal is of other content: the document was changed after it was written"
-    )]
+    /// Its seal does not match its content.
+    #[error("{schema} whose seal does not match: the document was changed after it was written")]
     Broken {
         /// What it says that it is, in quotes.
         schema: String,

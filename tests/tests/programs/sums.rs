@@ -90,7 +90,7 @@ fn a_pipeline_of_the_shell() {
 /// Of tests/programs/first_touches.c: nine instructions that change an operand in memory, on 64 new
 /// pages each. The C library has a few such instructions of its own.
 #[test]
-fn of_two_faults_of_an_instruction_that_changes_its_operand_the_first_is_no_own_work() {
+fn of_two_faults_of_one_instruction_the_first_is_no_own_work() {
     for kernel in kernels() {
         let result = measured(&kernel, &[&program("first_touches")]);
         assert_adds_up(&result);

@@ -16,7 +16,7 @@ use crate::percent_of;
 pub struct SettingPrice {
     /// Instructions of the kernel that has it, less those of the kernel that does not.
     pub difference: i64,
-    /// The same in percent of the kernel that does not have it.
+    /// This difference in percent of the kernel that does not have it.
     pub percent: f64,
 }
 

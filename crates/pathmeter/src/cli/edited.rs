@@ -9,7 +9,7 @@ pub(crate) struct EditedArg {
     /// edited
     ///
     /// Every document of pathmeter has a seal, a digest of its content. Without this option, a
-    /// document that has none, or that of other content, is refused. With it, the names of its
+    /// document without a seal, or whose seal does not match, is refused. With it, the names of its
     /// subjects end in "(edited)" wherever its numbers are shown, and in what is written of it
     /// (docs/reference/results.md).
     #[arg(long)]

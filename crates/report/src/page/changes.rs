@@ -89,8 +89,8 @@ pub(super) fn measured(lines: Vec<String>) -> Html {
     html
 }
 
-/// What results were measured with: each way once, with the names of those that it is of if there
-/// are several ways.
+/// Lists each configuration that results were measured with once. If there are several, each has
+/// the names of its results.
 pub(super) fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>) -> Html {
     let mut ways: Vec<(String, Vec<&str>)> = Vec::new();
     for result in results {

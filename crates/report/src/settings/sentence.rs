@@ -18,7 +18,8 @@ pub(crate) fn sentence(result: &SettingsResult) -> String {
     let most = single.max_by(|one, other| size(one).total_cmp(&size(other)));
     let most = most.and_then(|row| tell_price("Largest single price, of", row));
     let cpu = cpu_name(&result.configuration.cpu);
-    let first = format!("{of} change what {name} executes on {cpu}.");
+    let change = if changed().count() == 1 { "changes" } else { "change" };
+    let first = format!("{of} {change} what {name} executes on {cpu}.");
     [Some(first), all, most].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 

@@ -9,8 +9,8 @@ use pathmeter_model::{Comparison, Compilers, PathResult, Threshold, Unit, compar
 use pathmeter_report::PageSection;
 
 use crate::scene::{
-    HOSTILE, comparison, everything, experiment, explained, history, joined, kept, page, plan, ran,
-    result, session, settings, single, slope, times,
+    HOSTILE, comparison, everything, experiment, explained, history, joined, line_over_time, page,
+    plan, program_runs, result, session, settings, single, slope, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -377,7 +377,7 @@ fn a_comparison_of_times_begins_with_its_sentence_and_draws_its_intervals() {
 
 #[test]
 fn a_run_begins_with_its_own_work_and_goes_on_by_instructions() {
-    let page = page(&[ran()]);
+    let page = page(&[program_runs()]);
     let headline = &texts(&page, "h1")[0];
     let own = "/bin/true: own work 9,310 instructions, most in openat (6,000), on 6.1.0.";
     assert_eq!(headline, own);
@@ -409,7 +409,7 @@ fn the_columns_of_two_cpus_name_them_and_no_step_goes_from_cpu_to_cpu() {
 
 #[test]
 fn a_history_is_a_line_with_its_dates_and_its_largest_step() {
-    let page = page(&[kept()]);
+    let page = page(&[line_over_time()]);
     let headline = &texts(&page, "h1")[0];
     assert_eq!(headline, "switch.yield over 4 results, 2026-01-01 to 2026-04-01.");
     let spans = texts(&page, "span");

@@ -53,7 +53,7 @@ pub(crate) fn single() -> PageSection {
 }
 
 /// Runs of a program on one kernel: the sum of what others do is larger than its own work.
-pub(crate) fn ran() -> PageSection {
+pub(crate) fn program_runs() -> PageSection {
     let rows = vec![
         row(RowKind::Interrupt, "timer", 9, 90_000),
         row(RowKind::Syscall, "read", 2, 800),
@@ -84,7 +84,7 @@ pub(crate) fn plan() -> PageSection {
 }
 
 /// A path over four dated results, one of which could not run it.
-pub(crate) fn kept() -> PageSection {
+pub(crate) fn line_over_time() -> PageSection {
     let kept = |number: u64| KeptResult {
         number,
         date: format!("2026-0{number}-01T12:00:00Z"),
@@ -240,7 +240,16 @@ pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
     let alone = PageSection::Explanation(Box::new(explain));
     let mut all = vec![comparison(), single(), history(), alone, experiment(), settings()];
-    all.extend([explained(), session(), times(), joined(), slope(), ran(), plan(), kept()]);
+    all.extend([
+        explained(),
+        session(),
+        times(),
+        joined(),
+        slope(),
+        program_runs(),
+        plan(),
+        line_over_time(),
+    ]);
     all
 }
 
