@@ -11,12 +11,10 @@ mod changes;
 mod data;
 mod experiment;
 mod fingerprint;
-mod headline;
 pub(crate) mod history;
 mod html;
 mod joined;
 mod settings;
-pub(crate) mod severity;
 mod sheet;
 mod single;
 mod slope;
@@ -32,7 +30,7 @@ use pathmeter_model::{
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
-use crate::causes::counts;
+use crate::headline;
 use crate::measured_with::{measured_with, of_two};
 use crate::shades::{COLOURS, SHADES};
 use data::Data;
@@ -210,10 +208,7 @@ fn compared(
 ) -> (String, Html) {
     let mut html = changes::section(comparison, explanations, data);
     html.add(&folded(&fingerprint(comparison, results)));
-    let headline = match comparison.causes {
-        Some(_) => counts(&comparison.summary),
-        None => headline::comparison(comparison, explanations),
-    };
+    let headline = headline::of(comparison, explanations);
     (headline, html)
 }
 

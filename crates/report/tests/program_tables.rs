@@ -20,9 +20,9 @@ use pathmeter_trace::Event;
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
 use Rows::{All, Folded};
 
-const PLAIN: Style = Style { colour: false, width: None };
-const COLOURED: Style = Style { colour: true, width: None };
-const NARROW: Style = Style { colour: false, width: Some(100) };
+const PLAIN: Style = Style { colour: false, width: None, table_width: None };
+const COLOURED: Style = Style { colour: true, width: None, table_width: None };
+const NARROW: Style = Style { colour: false, width: Some(100), table_width: None };
 const TICK: &str = "sysvec_apic_timer_interrupt";
 
 /// The same row with bytes that string instructions moved one by one.

@@ -21,6 +21,7 @@ use super::{
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
+use crate::headline::first_line;
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
 use crate::rows::Rows;
@@ -97,7 +98,7 @@ impl Row<'_> {
     }
 }
 
-/// The two kernels; a row for each kind of work in the later runs, those that changed first; the
+/// What the comparison comes to; the two kernels; a row for each kind of work in the later runs, those that changed first; the
 /// same for the first run; the program's own regions, and how many rows have each verdict.
 pub(crate) fn program_comparison_table(
     comparison: &Comparison,
@@ -110,6 +111,7 @@ pub(crate) fn program_comparison_table(
     let others: Vec<_> = all.filter(|it| !is_of_program(it)).cloned().collect();
     let of_first = if program.later_runs > 0 { first(&parted, rows, style) } else { String::new() };
     [
+        first_line(comparison, style),
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
         programs(comparison, program, style),
         process(program.process.as_deref(), style),

@@ -6,7 +6,7 @@ use pathmeter_model::{PathComparison, Verdict};
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
 /// Work of a program that is not its own comes last.
-pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
+pub(crate) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
     let mut sorted: Vec<&PathComparison> = paths.iter().collect();
     sorted.sort_by_key(|path| {
         let worst = (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)));
@@ -16,7 +16,7 @@ pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
 }
 
 /// The place of a verdict, the worst 0.
-pub(super) fn rank(verdict: Verdict) -> u8 {
+pub(crate) fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Broken => 0,
         Verdict::Higher | Verdict::LongerTail => 1,
@@ -40,7 +40,7 @@ fn size(path: &PathComparison) -> u64 {
 }
 
 /// A verdict in words for the page.
-pub(super) fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Same => "same",
         Verdict::Lower => "lower",
