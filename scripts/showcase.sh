@@ -27,6 +27,9 @@ paths='syscall.getppid file.read-zero file.open-close file.stat pipe.write-read
 	unix.round-trip tcp.round-trip switch.yield switch.futex wake.switch memory.fault-anon
 	process.fork-exit process.thread signal.deliver softirq.timer+idle softirq.net-rx'
 
+# Tables are read here, so each row is one line.
+export COLUMNS=0
+
 suites='bullseye bookworm bookworm-backports trixie trixie-backports forky sid experimental'
 security_suites='bullseye-security bookworm-security trixie-security'
 

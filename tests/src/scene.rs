@@ -69,6 +69,8 @@ impl Scene {
         command.arg("--default-signal=HUP,INT,QUIT,TERM").arg(program.as_ref());
         command.args(arguments).current_dir(self.folder.path());
         command.env("XDG_CACHE_HOME", &self.cache).env(MARK, self.folder.path());
+        // A row of a table is one line, however long.
+        command.env("COLUMNS", "0");
         command
     }
 

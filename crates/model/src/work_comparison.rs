@@ -10,7 +10,8 @@ use crate::events::first_runs;
 use crate::sleep_comparison::compared;
 use crate::work::{Calls, Counts, Work, per_call, typical_per_call};
 use crate::{
-    Ended, EventComparison, Measurement, PathResult, RowKind, RunClock, SleepComparison, Verdict,
+    Ended, EventComparison, Measurement, Output, PathResult, RowKind, RunClock, SleepComparison,
+    Verdict,
 };
 
 /// A program on two kernels, row by row: what is not in the rows.
@@ -25,6 +26,12 @@ pub struct ProgramComparison {
     pub base_ended: Ended,
     /// How the program ended on new.
     pub new_ended: Ended,
+    /// What it wrote in the first run on base.
+    #[serde(default)]
+    pub base_output: Output,
+    /// What it wrote in the first run on new.
+    #[serde(default)]
+    pub new_output: Output,
     /// The steps of the clock in which the CPU idled on base: what the program waits for is in no
     /// row.
     pub base_idle: IdleSteps,
@@ -132,6 +139,8 @@ impl ProgramComparison {
             process: base.only_process().map(str::to_owned),
             base_ended: of_base.ended,
             new_ended: of_new.ended,
+            base_output: of_base.output.clone(),
+            new_output: of_new.output.clone(),
             base_idle: idle(&of_base.runs),
             new_idle: idle(&of_new.runs),
             later_runs: of_base.runs.len().min(of_new.runs.len()).saturating_sub(1),

@@ -7,8 +7,9 @@ use pathmeter_model::{
 };
 
 use crate::budget::budget_table;
-use crate::causes::{AreaSums, areas_table, causes_table, sentence};
+use crate::causes::{AreaSums, areas_table, causes_table};
 use crate::fold::{Alike, folded, unfolded};
+use crate::headline::first_line;
 use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
 use crate::rows::Rows;
@@ -43,8 +44,8 @@ pub enum Placement {
     Shown,
 }
 
-/// The two kernels; what the comparison comes to, and its causes, if functions are known; a row for
-/// each path (base, new, difference, percent, verdict, reason), or the rows that matter; what else
+/// What the comparison comes to; the two kernels; the causes, if functions are known; a row for each
+/// path (base, new, difference, percent, verdict, reason), or the rows that matter; what else
 /// differed between the measurements, and how many paths have each verdict.
 pub(crate) fn path_comparison_table(
     comparison: &Comparison,
@@ -58,6 +59,7 @@ pub(crate) fn path_comparison_table(
     };
     let (floor, is_folded) = (comparison.is_against_floor(), !fold.others.is_empty());
     [
+        first_line(comparison, style),
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
         causes(comparison, sums, style),
@@ -79,18 +81,16 @@ pub(crate) fn path_comparison_table(
     .concat()
 }
 
-/// What the comparison comes to, and the causes, after their sums if those are wanted; nothing if
-/// functions are not known.
+/// The causes, after their sums if those are wanted; nothing if functions are not known.
 pub(crate) fn causes(comparison: &Comparison, sums: AreaSums, style: Style) -> String {
     let Some(causes) = &comparison.causes else { return String::new() };
-    let sentence = style.fill(&sentence(comparison), 0);
     let sums = match sums {
         AreaSums::Shown => areas_table(causes, style),
         AreaSums::Hidden => String::new(),
     };
     let table = sums + &causes_table(causes, style);
     let gap = if table.is_empty() { "" } else { "\n" };
-    format!("{sentence}\n\n{table}{gap}")
+    format!("{table}{gap}")
 }
 
 /// A row for each path, and what its numbers mean.

@@ -128,7 +128,7 @@ fn subjects(experiment: &Experiment, style: Style) -> String {
     for subject in &experiment.subjects {
         table.row([&subject.label, &subject.role, &subject.subject].map(Cell::from));
     }
-    table.render(Style { width: None, ..style })
+    table.render(Style { width: None, table_width: None, ..style })
 }
 
 fn measured(report: &ExperimentReport, metric: Metric, style: Style) -> String {

@@ -14,9 +14,10 @@ use self::amount::word;
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
 use self::times::{machines, times_cells};
-use crate::causes::sentence;
+use crate::causes::{INSTRUCTIONS, counts, named_of, sentence};
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
-use crate::number::{grouped, plural};
+use crate::headline::amount as amount_of;
+use crate::number::{grouped, percent, plural};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
@@ -75,7 +76,8 @@ pub fn kept_table(results: &[KeptResult], what: &str, style: Style) -> String {
 
 /// The first result of each step of a path, with the values before and after.
 pub fn blame_table(blame: &Blame, style: Style) -> String {
-    let heading = fact("path", &blame.path, PLAIN, style) + &began(blame, style);
+    let heading = found(blame, style) + &fact("path", &blame.path, PLAIN, style);
+    let heading = heading + &began(blame, style);
     let compared = || blame.steps.iter().filter_map(|step| step.comparison.as_ref());
     let marked = compared().any(PathComparison::is_many_valued);
     let mut table = Table::new(&[
@@ -101,10 +103,28 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
         let all: Vec<&PathComparison> = compared().collect();
         table.render(style) + "\n" + &legend(&all, false, marked, style)
     };
-    let found = plural(blame.steps.len(), "step");
-    let sum = format!("{found} in {}\n", plural(usize_of(blame.results), "result"));
     let notes = blame.notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
-    [heading, "\n".to_owned(), steps, told(blame, style), sum, notes.collect()].concat()
+    [heading, "\n".to_owned(), steps, told(blame, style), notes.collect()].concat()
+}
+
+/// `switch.yield: 2 steps in 4 results; the largest is #3 of 2026-01-03, +33 instructions
+/// (+1.00 %)`.
+fn found(blame: &Blame, style: Style) -> String {
+    let (steps, results) = (plural(blame.steps.len(), "step"), usize_of(blame.results));
+    let size = |step: &&Step| {
+        let times = step.times.as_ref().and_then(|row| row.difference);
+        let counts = step.comparison.as_ref().and_then(|row| row.percent);
+        counts.or(times).map_or(0.0, f64::abs)
+    };
+    let largest = blame.steps.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
+    let largest = largest.filter(|step| size(step) > 0.0).map_or_else(String::new, |step| {
+        let kept = &step.result;
+        let times = step.times.as_ref().and_then(|row| row.difference).map(percent);
+        let change = step.comparison.as_ref().map(amount_of).or(times).unwrap_or_default();
+        format!("; the largest is #{} of {}, {change}", kept.number, day(kept))
+    });
+    let text = format!("{}: {steps} in {}{largest}", blame.path, plural(results, "result"));
+    style.fill(&text, 0) + "\n"
 }
 
 /// What each step that was looked at comes to in all rows, and how to have the causes if no one
@@ -113,12 +133,24 @@ fn told(blame: &Blame, style: Style) -> String {
     let whole = || blame.steps.iter().filter_map(|step| Some((step, step.whole.as_deref()?)));
     let line = |(step, whole): (&Step, &Comparison)| {
         let [from, to] = [&step.against, &step.result].map(|it| format!("#{}", it.number));
-        style.fill(&format!("{from} to {to}: {}", sentence(whole)), 2) + "\n"
+        style.fill(&format!("{from} to {to}: {}", in_step(&blame.path, whole)), 2) + "\n"
     };
     let lines: String = whole().map(line).collect();
     let is_offered = !lines.is_empty() && whole().all(|(_, whole)| whole.causes.is_none());
     let offer = if is_offered { style.quiet(OFFER) } else { String::new() };
     if lines.is_empty() { lines } else { format!("\n{lines}{offer}\n") }
+}
+
+/// What two results come to; the causes are those of the path if only that was recorded.
+fn in_step(path: &str, whole: &Comparison) -> String {
+    match whole.causes.as_ref().map(|causes| (causes, &causes.rows[..])) {
+        Some((causes, [only])) if only.path == path => {
+            let named = named_of(causes, only).unwrap_or_default();
+            let of_path = named.replacen(INSTRUCTIONS, &format!("{INSTRUCTIONS} of {path}"), 1);
+            format!("{} {of_path}", counts(&whole.summary)).trim_end().to_owned()
+        }
+        _ => sentence(whole),
+    }
 }
 
 /// `in #1, 2026-01-31: 3,300 instructions`.

@@ -15,6 +15,7 @@ mod experiment;
 mod explain;
 mod fold;
 mod format;
+mod headline;
 mod heat;
 
 mod history;
@@ -30,6 +31,7 @@ mod program_table;
 mod rows;
 mod settings;
 mod settings_rows;
+mod severity;
 mod shades;
 mod slope;
 mod style;

@@ -13,13 +13,11 @@ mod chart;
 mod data;
 mod experiment;
 mod fingerprint;
-mod headline;
 pub(crate) mod history;
 mod html;
 mod joined;
 mod kept;
 mod settings;
-pub(crate) mod severity;
 mod sheet;
 mod single;
 mod slope;
@@ -35,7 +33,7 @@ use pathmeter_model::{
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
 
-use crate::causes::counts;
+use crate::headline;
 use crate::measured_with::{measured_with, of_two};
 use crate::shades::{COLOURS, SHADES};
 use data::Data;
@@ -219,10 +217,7 @@ fn compared(
 ) -> (String, Html) {
     let mut html = changes::section(comparison, explanations, data);
     html.add(&folded(&fingerprint(comparison, results)));
-    let headline = match comparison.causes {
-        Some(_) => counts(&comparison.summary),
-        None => headline::comparison(comparison, explanations),
-    };
+    let headline = headline::describe(comparison, explanations);
     (headline, html)
 }
 

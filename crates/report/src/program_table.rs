@@ -1,6 +1,5 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
-mod answer;
 mod compared_processes;
 mod compared_sleeps;
 mod comparison;
@@ -43,6 +42,8 @@ const PROCESS: &str = "process";
 /// What names the steps in which the CPU idled.
 const IDLE: &str = "idle";
 const ENDED: &str = "ended  ";
+const STDOUT: &str = "stdout ";
+const STDERR: &str = "stderr ";
 /// Stands between the calls of the first run and those of the later ones.
 const BEFORE: &str = " / ";
 /// Stands in a cell without a number where an empty one could be misread.
@@ -63,8 +64,8 @@ pub(crate) fn program_table(
         command(words.unwrap_or_default(), style),
         process(result.only_process(), style),
         fact(ENDED, &execution.ended.to_string(), PLAIN, style),
-        written("stdout ", &execution.output.stdout, style),
-        written("stderr ", &execution.output.stderr, style),
+        written(STDOUT, &execution.output.stdout, style),
+        written(STDERR, &execution.output.stderr, style),
         "\n".to_owned(),
         costs(result, rows, style),
         "\n".to_owned(),

@@ -10,6 +10,8 @@ pub struct Style {
     pub colour: bool,
     /// Columns of the terminal, which tables and other lines are made to fit. None for no limit.
     pub width: Option<usize>,
+    /// Columns that tables are made to fit where other lines have no limit, as in a pipe.
+    pub table_width: Option<usize>,
 }
 
 /// Columns of text that a line has on a terminal of any width.

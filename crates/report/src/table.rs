@@ -3,7 +3,8 @@
 //! The last column holds free text and is cut with `…` where the width ends; the others are never
 //! cut, since half a number is a wrong number. Where they don't fit a narrow terminal, columns are
 //! left out that the table can spare, and named below it; or else each row's label stands on a line
-//! of its own. Remarks for which there is no room stand below their row.
+//! of its own. Remarks for which there is no room stand below their row. In a pipe nothing is cut:
+//! a remark below its row goes on in further lines.
 
 use anstyle::Style as Paint;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -70,8 +71,10 @@ struct Layout {
     room: Option<usize>,
     /// Whether each row's label stands on a line of its own.
     label_above: bool,
-    /// Whether remarks stand below their rows, cut to this.
+    /// Whether remarks stand below their rows, in lines of this width.
     remark_below: Option<usize>,
+    /// Whether no text is cut.
+    whole: bool,
 }
 
 impl Table {
@@ -106,7 +109,8 @@ impl Table {
     /// The table as text, a line a row. Columns without any text but their heading are left out.
     pub(crate) fn render(mut self, style: Style) -> String {
         self.drop_empty_columns();
-        let (layout, left_out) = style.width.map_or_else(Default::default, |it| self.fit(it));
+        let (width, whole) = (style.width.or(style.table_width), style.width.is_none());
+        let (layout, left_out) = width.map_or_else(Default::default, |it| self.fit(it, whole));
         let rows: String = self.lines(layout, style);
         if left_out.is_empty() {
             return rows;
@@ -135,7 +139,7 @@ impl Table {
     }
 
     /// How the table fits `width`, and the columns that it has left out for that.
-    fn fit(&mut self, width: usize) -> (Layout, Vec<&'static str>) {
+    fn fit(&mut self, width: usize, whole: bool) -> (Layout, Vec<&'static str>) {
         let label_above =
             self.columns.first() == Some(&Align::Left) && !self.fits_without_spare(width);
         let mut left_out = Vec::new();
@@ -149,9 +153,11 @@ impl Table {
         }
         let room = width.saturating_sub(self.before_last(label_above));
         let last = self.columns.len().checked_sub(1).map_or(0, |last| self.width(last));
-        let short = self.remarks.is_some_and(|least| room < least.min(last));
+        let least = |least: usize| if whole { last } else { least.min(last) };
+        let short = self.remarks.is_some_and(|it| room < least(it));
         let remark_below = short.then(|| width.saturating_sub(INDENT.len()).max(LEAST_CUT));
-        (Layout { room: Some(room.max(LEAST_CUT)), label_above, remark_below }, left_out)
+        let room = (!whole).then_some(room.max(LEAST_CUT));
+        (Layout { room, label_above, remark_below, whole }, left_out)
     }
 
     /// Whether the columns that the table can't spare fit.
@@ -206,8 +212,12 @@ impl Table {
             if let [remark] = remark
                 && !remark.text.is_empty()
             {
-                let text = style.paint(&cut(&remark.text, below), remark.paint);
-                lines.extend([INDENT, &text, "\n"]);
+                let texts = if layout.whole {
+                    textwrap::wrap(&remark.text, below).join(&format!("\n{INDENT}"))
+                } else {
+                    cut(&remark.text, below)
+                };
+                lines.extend([INDENT, &style.paint(&texts, remark.paint), "\n"]);
             }
         }
         lines
@@ -292,6 +302,10 @@ mod tests {
 
     /// A table of two rows, of which one has a remark.
     fn remarked(width: usize) -> String {
+        remarked_in(Style { width: Some(width), ..Style::default() })
+    }
+
+    fn remarked_in(style: Style) -> String {
         let columns = [
             ("path", Align::Left),
             ("n", Align::Right),
@@ -302,7 +316,7 @@ mod tests {
         table.row(["switch.yield".into(), "12,345".into(), "100 %".into(), "".into()]);
         let reason = "this kernel has no such thing";
         table.row(["switch.pipe".into(), "".into(), "".into(), reason.into()]);
-        table.render(Style { width: Some(width), ..Style::default() })
+        table.render(style)
     }
 
     #[test]
@@ -351,6 +365,21 @@ switch.pipe
             assert!(text.lines().all(|line| line.width() <= width), "{width}:\n{text}");
             assert!(text.contains("12,345") && text.contains("switch.yield"), "{text}");
         }
+    }
+
+    #[test]
+    fn in_a_pipe_a_table_fits_and_no_text_is_cut() {
+        let expected = "\
+path               n
+switch.yield  12,345
+switch.pipe
+    this kernel has no
+    such thing
+left out for want of room: percent
+";
+        let style = Style { table_width: Some(23), ..Style::default() };
+        assert_eq!(remarked_in(style), expected);
+        assert_eq!(remarked_in(Style::default()).lines().count(), 3);
     }
 
     #[test]

@@ -16,8 +16,8 @@ use pathmeter_trace::{
     SubjectWindow, UnusedDebug, WindowTree,
 };
 
-const PLAIN: Style = Style { colour: false, width: None };
-const COLOURED: Style = Style { colour: true, width: None };
+const PLAIN: Style = Style { colour: false, width: None, table_width: None };
+const COLOURED: Style = Style { colour: true, width: None, table_width: None };
 const ALL: Limits = Limits { depth: None, least: Least::Instructions(0), placement: false };
 
 /// What a test gives of a node: parent, function, kind, instructions.
@@ -422,7 +422,11 @@ fn functions_say_where_they_begin_as_far_as_there_is_room() {
     let text = explanation(&with_source(), ALL, PLAIN);
     assert!(text.contains("  schedule at kernel/sched/core.c:6600\n"), "{text}");
     assert!(text.contains("  entry_SYSCALL_64\n"), "{text}");
-    let narrow = explanation(&with_source(), ALL, Style { colour: false, width: Some(90) });
+    let narrow = explanation(
+        &with_source(),
+        ALL,
+        Style { colour: false, width: Some(90), table_width: None },
+    );
     assert!(narrow.contains("  schedule at kernel/sched"), "{narrow}");
     assert!(narrow.lines().skip(4).all(|line| line.chars().count() <= 90), "{narrow}");
 }
@@ -497,7 +501,7 @@ fn a_deep_tree_keeps_room_for_its_names() {
     let chain = |depth: u32| (depth.checked_sub(1), "recursion", NodeKind::Call, 1);
     let rows: Vec<Row> = (0..40).map(chain).collect();
     let deep = Explain::new(subject("x", &rows), None);
-    let narrow = Style { colour: false, width: Some(100) };
+    let narrow = Style { colour: false, width: Some(100), table_width: None };
     let text = explanation(&deep, ALL, narrow);
     assert!(text.contains(&format!("{}recursion\n", " ".repeat(39))), "{text}");
     assert!(explanation(&deep, ALL, PLAIN).contains(&" ".repeat(78)));

@@ -20,9 +20,9 @@ use pathmeter_trace::Event;
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
 use Rows::{All, Folded};
 
-const PLAIN: Style = Style { colour: false, width: None };
-const COLOURED: Style = Style { colour: true, width: None };
-const NARROW: Style = Style { colour: false, width: Some(100) };
+const PLAIN: Style = Style { colour: false, width: None, table_width: None };
+const COLOURED: Style = Style { colour: true, width: None, table_width: None };
+const NARROW: Style = Style { colour: false, width: Some(100), table_width: None };
 const TICK: &str = "sysvec_apic_timer_interrupt";
 
 /// The same row with bytes that string instructions moved one by one.
@@ -367,9 +367,9 @@ fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_findi
         program("/boot/vmlinuz", "6.1.0-18", (0..7).map(|_| run(0, rows())).collect())
     };
     let table = compared(&result(0, 0), &result(138, 1_000), Folded, PLAIN);
-    let answer = "\nown work costs 46,230 instructions more (+0.55 %): +138 a call in all 3 rows \
-                  that differ\n";
-    assert!(table.contains(answer), "{table}");
+    let answer = "Own work costs 46,230 instructions more (+0.55 %): +138 a call in all 3 rows \
+                  that differ; most in read, +35,880.\n";
+    assert!(table.starts_with(answer), "{table}");
     let others = "2 rows that are not the program's work differ by +16,000 in all";
     assert!(table.contains(others) && !table.contains("pathmeter's own "), "{table}");
     assert!(table.contains("\n2 other rows, which the program does not cause\n"), "{table}");
@@ -377,5 +377,21 @@ fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_findi
     let line = all.lines().find(|line| line.starts_with("pathmeter's own ")).unwrap();
     assert!(!line.contains("higher") && line.contains("+1,000"), "{all}");
     let one = compared(&result(0, 0), &result(0, 1_000), Folded, PLAIN);
-    assert!(one.contains("\nown work is the same\n"), "{one}");
+    assert!(one.starts_with("Own work is the same.\n"), "{one}");
+}
+
+#[test]
+fn two_kernels_show_what_the_program_wrote_on_either() {
+    let result = |text: &str| {
+        let written = Written { text: text.into(), bytes: text.len() as u64, truncated: false };
+        let output = Output { stdout: written, ..Output::default() };
+        let rows = vec![row(User, "", 1, 8_000), row(Syscall, "write", 1, 900)];
+        let example = program("/boot/vmlinuz", "6.1.0-18", vec![run(0, rows); 7]);
+        ProgramExample { output, ..example }.result()
+    };
+    let alike = compared(&result("42\n"), &result("42\n"), Folded, PLAIN);
+    assert!(alike.contains("\nstdout   42\n"), "{alike}");
+    let differ = compared(&result("42\n"), &result("1,042\n"), Folded, PLAIN);
+    let line = "\nstdout   differs: 3 bytes on base, 6 on new; --json has the beginning\n";
+    assert!(differ.contains(line), "{differ}");
 }

@@ -17,9 +17,9 @@ use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpre
 
 use Placement::{Hidden, Shown};
 
-const PLAIN: Style = Style { colour: false, width: None };
-const COLOURED: Style = Style { colour: true, width: None };
-const NARROW: Style = Style { colour: false, width: Some(100) };
+const PLAIN: Style = Style { colour: false, width: None, table_width: None };
+const COLOURED: Style = Style { colour: true, width: None, table_width: None };
+const NARROW: Style = Style { colour: false, width: Some(100), table_width: None };
 
 fn comparison_table(comparison: &Comparison, placement: Placement, style: Style) -> String {
     let shown = pathmeter_report::Shown { placement, rows: Rows::Folded, sums: AreaSums::Hidden };

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(parse_measurement(&written).as_ref(), Ok(&result));
     let comparison = compare(&result, &result, Threshold::default());
     assert!(comparison.paths.iter().all(|path| path.difference.unwrap_or(0) == 0));
-    let style = Style { colour: false, width: Some(80) };
+    let style = Style { colour: false, width: Some(80), table_width: None };
     for rows in [Rows::Folded, Rows::All] {
         let shown = Shown { placement: Placement::Shown, rows, sums: AreaSums::Shown };
         let tables =

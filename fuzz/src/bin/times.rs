@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(times) = parse_times(bytes) else { return };
     let written = serde_json::to_vec(&times).expect("a document");
     assert_eq!(parse_times(&written).as_ref(), Ok(&times));
-    let style = Style { colour: false, width: Some(80) };
+    let style = Style { colour: false, width: Some(80), table_width: None };
     let all = |_: &str| true;
     let one = std::slice::from_ref(&times);
     let both = TimeComparison::of_two([one, one], all, 0.02);

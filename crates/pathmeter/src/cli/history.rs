@@ -132,8 +132,8 @@ pub(crate) struct PlotArgs {
 pub(crate) struct BlameArgs {
     /// The path
     pub(crate) path: String,
-    /// Kernels: the functions of the steps between results of two of them are named, for the
-    /// largest steps
+    /// Kernels: for the largest steps between results of two of them, the functions are named in
+    /// which PATH changed; only PATH is executed again
     #[arg(value_name = "KERNEL", value_hint = ValueHint::FilePath)]
     pub(crate) kernels: Vec<PathBuf>,
     /// Also compare results that were measured differently

@@ -19,6 +19,8 @@ use pathmeter_model::{clean, clean_lines, shorten};
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
+/// Columns that tables fit where there is no terminal, unless the variable COLUMNS says otherwise.
+const COLUMNS_OF_A_PIPE: usize = 100;
 
 /// What stdout and stderr are connected to.
 pub(crate) struct Screen {
@@ -49,6 +51,7 @@ impl Screen {
             style: Style {
                 colour: coloured(color, stdout && !dumb),
                 width: width.filter(|_| stdout),
+                table_width: columns_of_a_pipe(std::env::var("COLUMNS").ok().as_deref()),
             },
             quiet,
             lively,
@@ -106,6 +109,12 @@ impl Screen {
         // Nobody is left to be told if that fails.
         interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)
     }
+}
+
+/// Columns of tables where there is no terminal: what the variable COLUMNS says, 0 for no limit.
+fn columns_of_a_pipe(variable: Option<&str>) -> Option<usize> {
+    let columns = variable.and_then(|text| text.parse().ok()).unwrap_or(COLUMNS_OF_A_PIPE);
+    (columns > 0).then_some(columns)
 }
 
 /// A line on stderr.

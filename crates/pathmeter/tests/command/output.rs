@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use pathmeter_model::Measurement;
+use pathmeter_model::example::{self, unsupported};
 use pathmeter_report::FORMATS;
 
 use crate::results::{base, large, more_expensive};
@@ -16,9 +18,35 @@ const COMPARE: &[&str] = &["compare", "base.json", "new.json"];
 fn the_file_gets_the_document_and_stdout_the_table() {
     let scene = Scene::with(&base(), &more_expensive());
     let ran = scene.run(&[COMPARE, &["-o", "out.json"]].concat());
-    assert!(ran.stdout.starts_with("base  "));
+    assert!(ran.stdout.contains("\nbase  "));
     assert!(scene.read("out.json").starts_with(r#"{"schema":"pathmeter.comparison/1""#));
     assert_eq!(scene.files(".").len(), 3, "a temporary file was left");
+}
+
+#[test]
+fn in_a_pipe_tables_fit_100_columns_or_as_many_as_the_user_says() {
+    let path = |name: &str, cost: u64, reason: &str| match cost {
+        0 => unsupported(name, reason),
+        cost => example::path(name, &[cost; 4]),
+    };
+    let reason = "this kernel has no such thing, ".repeat(5);
+    let result = |cost| Measurement {
+        paths: vec![path("switch.yield", cost, ""), path("switch.pipe", 0, reason.trim_end())],
+        ..base()
+    };
+    let scene = Scene::with(&result(1000), &result(1010));
+    let widest = |columns: Option<&str>| {
+        let mut command = scene.command(COMPARE);
+        command.env_remove("COLUMNS").envs(columns.map(|it| ("COLUMNS", it)));
+        let stdout = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        let table = stdout.lines().skip_while(|line| !line.starts_with("path")).take(8);
+        let lines: Vec<&str> = table.take_while(|line| !line.is_empty()).collect();
+        let words = lines.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(reason.trim_end()), "{stdout}");
+        lines.iter().map(|line| line.chars().count()).max().unwrap()
+    };
+    let [default, narrow, wide] = [None, Some("70"), Some("0")].map(widest);
+    assert!(default <= 100 && default > 70 && narrow <= 70 && wide > 150, "{default} {narrow}");
 }
 
 #[test]

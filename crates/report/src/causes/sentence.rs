@@ -9,6 +9,8 @@ use crate::number::{plural, signed};
 /// Causes that the sentence names at most, and the least share of one.
 const MOST: usize = 4;
 const LEAST: f64 = 0.04;
+/// What a sentence on causes begins with.
+pub(crate) const INSTRUCTIONS: &str = "Instructions";
 /// Functions named of each.
 const FUNCTIONS: usize = 2;
 /// Other events named of each.
@@ -54,7 +56,7 @@ pub(crate) fn named(causes: &Causes) -> Option<String> {
 }
 
 /// The same of the causes of one row, which is known.
-pub(super) fn named_of(causes: &Causes, row: &CauseRow) -> Option<String> {
+pub(crate) fn named_of(causes: &Causes, row: &CauseRow) -> Option<String> {
     told_of(causes, Some(row))
 }
 
@@ -76,7 +78,7 @@ fn told_of(causes: &Causes, only: Option<&CauseRow>) -> Option<String> {
         )
     });
     let all: Vec<String> = clauses.into_iter().chain(rest).collect();
-    Some(format!("Instructions: {}.", all.join("; ")))
+    Some(format!("{INSTRUCTIONS}: {}.", all.join("; ")))
 }
 
 /// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`; of

@@ -6,10 +6,10 @@ use pathmeter_trace::Role;
 use super::bars::{Bar, draw_bars};
 use super::data::Data;
 use super::html::Html;
-use super::severity::is_all_own;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use crate::causes::{CauseLine, evidence, function_name, lines, share};
 use crate::number::{grouped, percent, plural, signed};
+use crate::severity::is_all_own;
 
 /// Most bars of the picture.
 const MOST_BARS: usize = 12;

@@ -8,7 +8,6 @@ use pathmeter_trace::Explain;
 use super::causes;
 use super::data::Data;
 use super::html::Html;
-use super::severity::{rank, word, worst_first};
 use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
 use super::window::{direction, explanation, place, place_in_row, places_of};
 use crate::causes::origin;
@@ -16,6 +15,7 @@ use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
 use crate::measured_with::{doubt, measured_with, of_sides};
 use crate::number::{at_least, grouped, percent, signed};
+use crate::severity::{rank, word, worst_first};
 use crate::shades::shade;
 
 /// Functions of a row of a program that its details have.

@@ -11,12 +11,12 @@ use pathmeter_trace::{Event, Explain, Role, SubjectWindow, folded};
 use super::changes::{lead, of_results, warning};
 use super::chart::{Chart, Place, draw_chart};
 use super::data::{Data, History, Pair};
-use super::headline::step;
 use super::html::Html;
 use super::sheet::{beside, other_unit};
 use crate::causes::{counts, origin, sentence};
+use crate::headline::step;
 use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
-use crate::number::{grouped, unit_word};
+use crate::number::{grouped, percent, unit_word};
 use crate::shades::{SIGNS, legend};
 
 /// Most series that the headline names.

@@ -9,11 +9,11 @@ use pathmeter_model::{
 use pathmeter_trace::{Event, Explain, Role};
 
 use super::data::Data;
-use super::headline::counted;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
 use super::window::{explanation, place_in_window};
 use crate::comparison::MANY_VALUES;
+use crate::headline::counted;
 use crate::number::{at_least, grouped, share};
 
 /// Most values that a table has.

@@ -8,10 +8,10 @@ use pathmeter_model::{
 };
 
 use super::data::Data;
-use super::headline::counted;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use super::whisker::Scale;
+use crate::headline::counted;
 use crate::number::{grouped, percent, plural};
 use crate::shades::shade;
 use crate::times::{

@@ -209,22 +209,6 @@ fn listed<'a>(changes: impl Iterator<Item = (&'a str, i64)>) -> String {
     texts.join(", ") + &rest
 }
 
-/// The function that a difference is in, for a sentence: the one that changed most in the same
-/// direction, and whether all or most of the difference is in it.
-pub(super) fn culprit(difference: &Difference) -> Option<String> {
-    let total = difference.total;
-    let same = |function: &&FunctionDifference| function.difference.signum() == total.signum();
-    let function = difference.functions.iter().filter(same).find(|it| it.difference != 0)?;
-    let changed = difference.functions.iter().filter(|it| it.difference != 0).count();
-    let FunctionDifference { name, difference, .. } = function;
-    let most = difference.unsigned_abs() > total.unsigned_abs() / 2;
-    Some(match (changed, most) {
-        (1, _) => format!("in {name}"),
-        (_, true) => format!("most in {name} ({})", signed(*difference)),
-        (_, false) => format!("the largest part in {name} ({})", signed(*difference)),
-    })
-}
-
 /// Where most of a window is: `do_syscall_64 12.0 %`.
 pub(super) fn place_in_window(window: &WindowTree) -> String {
     let most = window.functions.iter().max_by_key(|function| function.counts.instructions);

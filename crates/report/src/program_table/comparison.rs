@@ -6,22 +6,23 @@ use anstyle::Style as Paint;
 use pathmeter_model::{
     Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, FunctionChange,
     IdleSteps, PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict,
-    WorkComparison, command_line,
+    WorkComparison, Written, command_line,
 };
 
 use pathmeter_trace::MeasuredWith;
 
-use super::answer::answer;
 use super::compared_processes::compared_processes;
 use super::compared_sleeps::compared_sleeps;
 use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
-    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, calls, command, more_rows, number, process,
+    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command, more_rows, number,
+    process, written,
 };
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
+use crate::headline::first_line;
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
 use crate::rows::Rows;
@@ -98,9 +99,9 @@ impl Row<'_> {
     }
 }
 
-/// The two kernels and the answer; a row for each kind of work in the later runs, those that
-/// changed first; the same for the first run; the program's own regions, and how many rows have
-/// each verdict.
+/// What the comparison comes to; the two kernels; a row for each kind of work in the later runs,
+/// those that changed first; the same for the first run; the program's own regions, and how many
+/// rows have each verdict.
 pub(crate) fn program_comparison_table(
     comparison: &Comparison,
     program: &ProgramComparison,
@@ -112,12 +113,13 @@ pub(crate) fn program_comparison_table(
     let others: Vec<_> = all.filter(|it| !is_of_program(it)).cloned().collect();
     let of_first = if program.later_runs > 0 { first(&parted, rows, style) } else { String::new() };
     [
+        first_line(comparison, style),
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
         programs(comparison, program, style),
         process(program.process.as_deref(), style),
         ended(program, style),
+        outputs(program, style),
         idle(program, style),
-        answer(comparison, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
@@ -177,6 +179,21 @@ fn ended(program: &ProgramComparison, style: Style) -> String {
         return fact(ENDED, &base.to_string(), PLAIN, style);
     }
     fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
+}
+
+/// What the program wrote in the first run: once if that is the same on both sides.
+fn outputs(program: &ProgramComparison, style: Style) -> String {
+    let (base, new) = (&program.base_output, &program.new_output);
+    let streams = [(STDOUT, &base.stdout, &new.stdout), (STDERR, &base.stderr, &new.stderr)];
+    let line = |(name, base, new): (&str, &Written, &Written)| {
+        if base == new {
+            return written(name, base, style);
+        }
+        let (base, new) = (grouped(base.bytes), grouped(new.bytes));
+        let text = format!("differs: {base} bytes on base, {new} on new; --json has the beginning");
+        fact(name, &text, of_verdict(Verdict::ModeAppeared), style)
+    };
+    streams.map(line).concat()
 }
 
 /// How long the CPU idled, if it did: what the program waits for is in no row.

@@ -1,5 +1,6 @@
-//! `pathmeter history blame`: the steps of a path; of the largest also what all rows come to, with
-//! the causes if the functions are in the results, or the kernels at hand.
+//! `pathmeter history blame`: the steps of a path; of the largest also what all rows come to. With
+//! the causes in all rows if the functions are in the results, or those in the path if the kernels
+//! are at hand: only the path is executed again.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -45,7 +46,7 @@ pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
         let mut whole = compare(&sides[0], &sides[1], Threshold::default());
         whole.causes = causes::of_rows(&whole);
         if let Some(kernels) = kernels.as_ref().filter(|_| whole.causes.is_none()) {
-            failures.extend(kernels.explain(&mut whole, &sides)?);
+            failures.extend(kernels.explain(&args.path, &mut whole, &sides)?);
         }
         step.whole = Some(Box::new(whole));
     }
@@ -94,9 +95,11 @@ impl<'a> Kernels<'a> {
         Ok(Some(Self { session, images, used: RefCell::default(), screen }))
     }
 
-    /// Adds the causes if both kernels are here; gives back what could not be explained.
+    /// Adds the causes of the path's difference if both kernels are here; gives back what could not
+    /// be explained.
     fn explain(
         &self,
+        path: &str,
         whole: &mut Comparison,
         results: &[Measurement; 2],
     ) -> Result<Vec<Failure>, Failure> {
@@ -110,7 +113,12 @@ impl<'a> Kernels<'a> {
         let [Some(base), Some(new)] = found else { return Ok(vec![]) };
         self.refuse_unlike(base, &results[0])?;
         self.refuse_unlike(new, &results[1])?;
-        let paths: Vec<_> = explained::changed(whole, &[]).collect();
+        let paths: Vec<_> =
+            explained::changed(whole, &[]).filter(|changed| changed.name() == path).collect();
+        if paths.is_empty() {
+            self.screen.note(&format!("no causes: {path} can't be recorded"));
+            return Ok(vec![]);
+        }
         let (explanations, failures) =
             explained::explanations(&self.session, [base, new], &paths, self.screen)?;
         if let Some(why) = explained::attribute(whole, &explanations, &self.session, [base, new]) {

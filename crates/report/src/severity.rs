@@ -6,7 +6,7 @@ use pathmeter_model::{PathComparison, RowKind, Verdict};
 
 /// Sorts the worst first: what is broken, then what costs more, by percent; then what costs less.
 /// Of a program, its own work together comes first, and work that is not its own last.
-pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
+pub(crate) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
     let mut sorted: Vec<&PathComparison> = paths.iter().collect();
     sorted.sort_by_key(|path| {
         let worst = (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)));
@@ -16,12 +16,12 @@ pub(super) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
 }
 
 /// Whether it is all own work of a program together.
-pub(super) fn is_all_own(path: &PathComparison) -> bool {
+pub(crate) fn is_all_own(path: &PathComparison) -> bool {
     path.work.as_ref().is_some_and(|work| work.kind == RowKind::OwnWork)
 }
 
 /// The place of a verdict, the worst 0.
-pub(super) fn rank(verdict: Verdict) -> u8 {
+pub(crate) fn rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Broken => 0,
         Verdict::Higher | Verdict::LongerTail => 1,
@@ -45,7 +45,7 @@ fn size(path: &PathComparison) -> u64 {
 }
 
 /// A verdict in words for the page.
-pub(super) fn word(verdict: Verdict) -> &'static str {
+pub(crate) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Same => "same",
         Verdict::Lower => "lower",

@@ -1,0 +1,228 @@
+//! The sentences at the top: what changed most, by how much, and in which function.
+
+mod program;
+
+use pathmeter_model::{Comparison, PathComparison, Verdict};
+use pathmeter_trace::{Difference, Explain, FunctionDifference};
+
+use self::program::describe_program;
+use crate::causes::{counts, origin};
+use crate::number::{grouped, percent, signed, unit_word};
+use crate::severity::worst_first;
+use crate::style::Style;
+
+const WORSE: [Verdict; 3] = [Verdict::Higher, Verdict::ModeAppeared, Verdict::LongerTail];
+const BETTER: [Verdict; 2] = [Verdict::Lower, Verdict::ShorterTail];
+/// As many paths must differ for their median to say more than they do by themselves.
+const WORTH_A_MEDIAN: usize = 3;
+
+/// The first line of a comparison on a terminal: what it comes to, and the causes if they are
+/// known.
+pub(crate) fn first_line(comparison: &Comparison, style: Style) -> String {
+    let causes = origin(comparison).filter(|_| comparison.causes.is_some());
+    let all: Vec<String> = std::iter::once(describe(comparison, &[])).chain(causes).collect();
+    style.fill(&all.join(" "), 0) + "\n"
+}
+
+/// What a comparison comes to; with causes that leaves out a path of many.
+pub(crate) fn describe(comparison: &Comparison, explanations: &[Explain]) -> String {
+    describe_program(comparison).unwrap_or_else(|| match comparison.causes {
+        Some(_) => counts(&comparison.own_summary()),
+        None => describe_paths(comparison, explanations),
+    })
+}
+
+/// `3 of 43 paths cost more, 2 less: switch.yield +34 instructions (+1.02 %), in
+/// finish_task_switch; the median of those that differ is +0.40 %.`
+fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
+    let mut sorted = worst_first(&comparison.paths);
+    sorted.retain(|row| row.is_own_work());
+    let summary = comparison.own_summary();
+    let count = |verdict| summary.count(verdict);
+    let first = |verdicts: &[Verdict]| sorted.iter().find(|it| verdicts.contains(&it.verdict));
+    let executed = summary.paths - count(Verdict::Unsupported);
+    let of = |number: usize| format!("{number} of {}", counted(executed));
+    let higher = WORSE.map(count).iter().sum();
+    let lower: usize = BETTER.map(count).iter().sum();
+    let less = if lower > 0 { format!(", {lower} less") } else { String::new() };
+    let median = median(&comparison.paths);
+    let mut parts = Vec::new();
+    if let Some(broken) = first(&[Verdict::Broken]) {
+        let verb = if count(Verdict::Broken) == 1 { "is" } else { "are" };
+        parts.push(format!("{} {verb} broken: {}.", of(count(Verdict::Broken)), broken.path));
+    }
+    match (first(&WORSE), first(&BETTER), first(&[Verdict::EventsDiffer])) {
+        (Some(worst), ..) => {
+            let change = change(worst, explanations);
+            parts.push(format!("{} cost more{less}: {change}{median}.", of(higher)));
+        }
+        (_, Some(best), _) => parts.push(format!(
+            "Nothing costs more; {} cost less: {}{median}.",
+            of(lower),
+            change(best, explanations)
+        )),
+        (_, _, Some(other)) => parts.push(format!(
+            "As many instructions everywhere; {} differ in other events: {}.",
+            of(count(Verdict::EventsDiffer)),
+            events(other)
+        )),
+        _ if parts.is_empty() && count(Verdict::Same) > 0 => {
+            parts
+                .push(format!("Nothing differs: {} cost the same.", counted(count(Verdict::Same))));
+        }
+        _ if parts.is_empty() => parts.push("No path could be compared.".to_owned()),
+        _ => {}
+    }
+    parts.join(" ")
+}
+
+/// `; the median of the 5 that differ is +0.40 %`, the lower one of two; nothing of few paths.
+fn median(paths: &[PathComparison]) -> String {
+    let differ = paths.iter().filter(|path| differs(path)).filter_map(|path| path.percent);
+    let mut differ: Vec<f64> = differ.filter(|part| *part != 0.0).collect();
+    differ.sort_by(f64::total_cmp);
+    match differ.len() {
+        few if few < WORTH_A_MEDIAN => String::new(),
+        many => {
+            let median = percent(differ[(many - 1) / 2]);
+            format!("; the median of the {many} that differ is {median}")
+        }
+    }
+}
+
+fn differs(path: &PathComparison) -> bool {
+    !matches!(path.verdict, Verdict::Same | Verdict::Unsupported)
+}
+
+/// `+7,999 instructions (+0.08 %)`.
+pub(crate) fn amount(path: &PathComparison) -> String {
+    let changed = match path.difference.unwrap_or(0) {
+        0 => "as many".to_owned(),
+        difference => signed(difference),
+    };
+    let part = path.percent.map(percent).filter(|part| !part.is_empty());
+    let part = part.map_or_else(String::new, |part| format!(" ({part})"));
+    format!("{changed} {}{part}", unit_word(path.unit))
+}
+
+/// `1 path`, `43 paths`.
+pub(crate) fn counted(paths: usize) -> String {
+    format!("{paths} {}", if paths == 1 { "path" } else { "paths" })
+}
+
+/// `switch.yield +34 instructions (+1.02 %), in finish_task_switch`.
+fn change(path: &PathComparison, explanations: &[Explain]) -> String {
+    let explained = explanations.iter().find(|explain| explain.path == path.path);
+    step(path, explained.and_then(|explain| explain.difference.as_ref()))
+}
+
+/// The same with this explanation, if any.
+pub(crate) fn step(path: &PathComparison, difference: Option<&Difference>) -> String {
+    let mut text = path.path.clone();
+    if let Some(changed) = path.difference.filter(|difference| *difference != 0) {
+        text.extend([" ", &signed(changed), " ", unit_word(path.unit)]);
+    }
+    if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
+        text.extend([" (", &part, ")"]);
+    }
+    if matches!(path.verdict, Verdict::ModeAppeared | Verdict::LongerTail) {
+        text += ", at times";
+    }
+    let place = difference.and_then(culprit);
+    place.map_or(text.clone(), |place| format!("{text}, {place}"))
+}
+
+fn events(path: &PathComparison) -> String {
+    let shown = path.shown_events().take(3);
+    let texts: Vec<String> =
+        shown.map(|event| format!("{} {}", event.event, signed(event.difference))).collect();
+    format!("{} {}", path.path, texts.join(", "))
+}
+
+/// What a recording by itself shows.
+pub(crate) fn explanation(explain: &Explain) -> String {
+    let Some((new, difference)) = explain.new.as_ref().zip(explain.difference.as_ref()) else {
+        let base = &explain.base;
+        return format!(
+            "{} on {}: {} instructions.",
+            base.path,
+            base.name,
+            grouped(base.window.total)
+        );
+    };
+    let base = &explain.base;
+    let sides = if base.path == new.path {
+        format!("{}, {} → {}", new.path, base.name, new.name)
+    } else {
+        format!("{} → {} on {}", base.path, new.path, new.name)
+    };
+    let place = culprit(difference).map(|place| format!(", {place}")).unwrap_or_default();
+    format!("{sides}: {} instructions{place}.", signed(difference.total))
+}
+
+/// The function that a difference is in, for a sentence: the one that changed most in the same
+/// direction, and whether all or most of the difference is in it.
+pub(crate) fn culprit(difference: &Difference) -> Option<String> {
+    let total = difference.total;
+    let same = |function: &&FunctionDifference| function.difference.signum() == total.signum();
+    let function = difference.functions.iter().filter(same).find(|it| it.difference != 0)?;
+    let changed = difference.functions.iter().filter(|it| it.difference != 0).count();
+    let FunctionDifference { name, difference, .. } = function;
+    let most = difference.unsigned_abs() > total.unsigned_abs() / 2;
+    Some(match (changed, most) {
+        (1, _) => format!("in {name}"),
+        (_, true) => format!("most in {name} ({})", signed(*difference)),
+        (_, false) => format!("the largest part in {name} ({})", signed(*difference)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use pathmeter_model::example::runs::{program, row as work, run};
+    use pathmeter_model::{RowKind, Threshold, compare, example};
+
+    use super::*;
+
+    fn compared(base: &[(&str, u64)], new: &[(&str, u64)]) -> Comparison {
+        let result = |rows: &[(&str, u64)]| {
+            let rows = rows.iter().map(|(name, cost)| work(RowKind::Syscall, name, 1, *cost));
+            let rows: Vec<_> = rows.chain([work(RowKind::Interrupt, "timer", 1, 7)]).collect();
+            let configuration = example::configuration("6.1.0", 6);
+            program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
+        };
+        compare(&result(base), &result(new), Threshold::default())
+    }
+
+    #[test]
+    fn a_program_is_its_own_work_and_the_row_with_the_most_instructions() {
+        let base = [("openat", 5_000_000), ("pipe2", 900), ("read", 10_000)];
+        let new = [("openat", 5_657_295), ("pipe2", 1557), ("read", 10_000)];
+        assert_eq!(
+            describe(&compared(&base, &new), &[]),
+            "Own work costs 657,952 instructions more (+13.13 %): most in openat, +657,295."
+        );
+        assert_eq!(describe(&compared(&base, &base), &[]), "Own work is the same.");
+    }
+
+    #[test]
+    fn paths_have_the_median_of_those_that_differ() {
+        let result = |costs: &[u64]| {
+            let paths = costs.iter().zip('a'..);
+            let paths = paths.map(|(cost, name)| example::path(&format!("x.{name}"), &[*cost; 4]));
+            example::measurement("k", example::configuration("6.1.0", 4), paths.collect())
+        };
+        let sentence = |new: &[u64]| {
+            let base = result(&vec![1000; new.len()]);
+            describe(&compare(&base, &result(new), Threshold::default()), &[])
+        };
+        assert_eq!(
+            sentence(&[1010, 1030, 980, 1000]),
+            "2 of 4 paths cost more, 1 less: x.b +30 instructions (+3.00 %); the median of the 3 \
+             that differ is +1.00 %."
+        );
+        assert_eq!(
+            sentence(&[1010, 1000]),
+            "1 of 2 paths cost more: x.a +10 instructions (+1.00 %)."
+        );
+    }
+}

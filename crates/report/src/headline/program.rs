@@ -1,0 +1,97 @@
+//! What a program's comparison comes to, in a sentence: how much more or less its own work costs,
+//! and what has the difference.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use pathmeter_model::{Comparison, PathComparison, RowKind, Verdict, clean};
+
+use super::{differs, events, step};
+use crate::number::{grouped, percent, plural, signed};
+use crate::severity::worst_first;
+
+/// `Own work costs 4,692 instructions more (+2.96 %): +138 a call in 14 of 15 rows that differ; most
+/// in openat, +690.` The regions that differ follow. None if own work was not judged.
+pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
+    let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
+    let own = comparison.paths.iter().find(|row| kind(row) == Some(RowKind::OwnWork))?;
+    let text = describe_own_work(own)?;
+    let rows = comparison.paths.iter().filter(|row| row.work.is_some() && row.is_own_work());
+    let changed: Vec<&PathComparison> = rows.filter(|row| is_changed(row)).collect();
+    let place = place(&changed).filter(|_| own.verdict != Verdict::EventsDiffer);
+    let text = place.map_or_else(|| text.clone(), |place| format!("{text}: {place}"));
+    let regions: Vec<&PathComparison> =
+        comparison.paths.iter().filter(|path| path.work.is_none()).collect();
+    let regions = describe_regions(&regions).map_or_else(String::new, |text| format!(" {text}"));
+    Some(format!("{text}.{regions}"))
+}
+
+/// What all own work costs more or less.
+fn describe_own_work(own: &PathComparison) -> Option<String> {
+    let difference = own.difference?;
+    let share = own.percent.map(percent).filter(|text| !text.is_empty());
+    let share = share.map_or_else(String::new, |share| format!(" ({share})"));
+    let word = if difference < 0 { "less" } else { "more" };
+    let costs = || format!("{} instructions {word}{share}", grouped(difference.unsigned_abs()));
+    let events = || {
+        let shown = own.events.iter().filter(|event| event.is_shown());
+        let all = shown.map(|it| format!(", {} {}", clean(&it.event), signed(it.difference)));
+        all.collect::<String>()
+    };
+    match own.verdict {
+        Verdict::Higher | Verdict::Lower => Some(format!("Own work costs {}", costs())),
+        Verdict::ModeAppeared => Some(format!("Own work costs at times {}", costs())),
+        Verdict::EventsDiffer => {
+            Some(format!("Own work executes as many instructions{}", events()))
+        }
+        Verdict::Same => Some("Own work is the same".to_owned()),
+        _ => None,
+    }
+}
+
+fn is_changed(row: &PathComparison) -> bool {
+    let changed = [Verdict::Higher, Verdict::Lower, Verdict::ModeAppeared];
+    changed.contains(&row.verdict) && row.difference.is_some_and(|difference| difference != 0)
+}
+
+/// What has the difference of these rows: `+138 a call in 14 of 15 rows that differ` before the rest,
+/// if at least half of them differ by as much; `most in openat, +5,822`. None without rows.
+fn place(changed: &[&PathComparison]) -> Option<String> {
+    let per_call = |row: &PathComparison| row.work.as_ref()?.per_call_difference;
+    let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
+    for by in changed.iter().filter_map(|row| per_call(row)).filter(|by| *by != 0) {
+        *counts.entry(by).or_default() += 1;
+    }
+    let size = |row: &&&PathComparison| row.difference.unwrap_or(0).unsigned_abs();
+    let most = changed.iter().max_by_key(size)?;
+    let most = format!("most in {}, {}", clean(&most.path), signed(most.difference.unwrap_or(0)));
+    let common = counts.into_iter().max_by_key(|&(by, count)| (count, Reverse(by.abs())));
+    if let Some((by, count)) =
+        common.filter(|(_, count)| *count >= 2.max(changed.len().div_ceil(2)))
+    {
+        let all = changed.len();
+        let rows = if count == all { format!("all {all}") } else { format!("{count} of {all}") };
+        return Some(format!("{} a call in {rows} rows that differ; {most}", signed(by)));
+    }
+    Some(most)
+}
+
+/// `1 of 2 regions differs: user.merge +12 instructions (+0.02 %).`
+fn describe_regions(regions: &[&PathComparison]) -> Option<String> {
+    let all: Vec<PathComparison> = regions.iter().copied().cloned().collect();
+    let changed: Vec<&PathComparison> =
+        worst_first(&all).into_iter().filter(|path| differs(path)).collect();
+    let worst = changed.first()?;
+    let verb = if changed.len() == 1 { "differs" } else { "differ" };
+    let of = plural(all.len(), "region");
+    Some(format!("{} of {of} {verb}: {}.", changed.len(), describe_row(worst)))
+}
+
+/// A row and its change: `openat +5,822 instructions (+5.26 %)`, `read string-bytes +4,096`.
+fn describe_row(path: &PathComparison) -> String {
+    match path.verdict {
+        Verdict::Broken => format!("{} is broken", path.path),
+        _ if path.difference == Some(0) => events(path),
+        _ => step(path, None),
+    }
+}
