@@ -19,7 +19,7 @@ use pathmeter_seal::{to_document, unsealed};
 use pathmeter_trace::Event;
 use proptest::prelude::*;
 
-const PLAIN: Style = Style { colour: false, width: None };
+const PLAIN: Style = Style { colour: false, width: None, table_width: None };
 /// Names that occur in no other word of any form.
 const ROWS: [&str; 3] = ["zeta_alpha", "zeta_beta", "zeta_gamma"];
 

@@ -8,7 +8,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The file can't be read, or is longer.
-pub(crate) fn read_bounded(file: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_bounded(file: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(file)?.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -21,7 +21,7 @@ pub(crate) fn read_bounded(file: &Path, most: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The file can't be read, is longer, or is not UTF-8.
-pub(crate) fn read_bounded_text(file: &Path, most: u64) -> io::Result<String> {
+pub fn read_bounded_text(file: &Path, most: u64) -> io::Result<String> {
     let text = String::from_utf8(read_bounded(file, most)?);
     text.map_err(|_| io::Error::other("it is not UTF-8"))
 }

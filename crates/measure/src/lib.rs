@@ -7,7 +7,7 @@
 
 pub mod benchmarks;
 pub mod beside;
-mod bounded_file;
+pub mod bounded_file;
 pub mod builds;
 pub mod cell;
 mod debug;

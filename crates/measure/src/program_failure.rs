@@ -45,11 +45,13 @@ pub(crate) fn ended(
 
 /// What to do about an exit code that was not expected.
 fn after_exit(code: u8, stderr: &Written) -> String {
-    let missing = [": not found", "No such file", "cannot open", "command not found"];
+    let missing =
+        [": not found", "No such file", "cannot open", "command not found", "No module named"];
     if matches!(code, 126 | 127) || missing.iter().any(|words| stderr.text.contains(words)) {
         return "only what is packed is in the guest: its own file, the libraries that it needs, \
                 and what --file SOURCE[:DESTINATION] adds, such as programs and files that it \
-                opens; --root FOLDER packs a whole system"
+                opens; --find-files LIST packs what it opens on this machine, --root FOLDER a \
+                whole system"
             .to_owned();
     }
     format!(

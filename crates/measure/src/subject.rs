@@ -114,15 +114,32 @@ pub fn refused_host() -> Failure {
 
 /// Whether it is this machine, or a document of times.
 pub fn is_timed(subject: &Path) -> bool {
-    is_host(subject) || is_boots(subject) || begins(subject, |it| find(it, b"\"pathmeter.times/"))
+    is_host(subject) || is_boots(subject) || has_schema(subject, "pathmeter.times/")
 }
 
 fn is_boots(subject: &Path) -> bool {
-    begins(subject, |bytes| find(bytes, b"\"pathmeter.boots/"))
+    has_schema(subject, "pathmeter.boots/")
 }
 
-fn find(bytes: &[u8], what: &[u8]) -> bool {
-    bytes.windows(what.len()).any(|window| window == what)
+/// Whether the file is a document of this schema: by its beginning, where pathmeter writes the
+/// schema, or by the whole document, whose fields another tool may have sorted.
+fn has_schema(path: &Path, schema: &str) -> bool {
+    let mut first = String::new();
+    let is_first = begins(path, |bytes| {
+        first = String::from_utf8_lossy(bytes).into_owned();
+        is_document(bytes)
+    });
+    if !is_first || first.contains("\"schema\"") {
+        return is_first && first.contains(&format!("\"{schema}"));
+    }
+    let named = read_bounded(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    named.is_some_and(|named: Named| named.schema.starts_with(schema))
+}
+
+/// The field of a document that names its schema.
+#[derive(serde::Deserialize)]
+struct Named {
+    schema: String,
 }
 
 /// Reads the times in the file at `path`: one session, or one of each of several boots.
@@ -142,7 +159,7 @@ fn is_result(path: &Path) -> bool {
 }
 
 /// Whether the beginning of a file is like this; that of a file that can't be read is not.
-fn begins(path: &Path, like: fn(&[u8]) -> bool) -> bool {
+fn begins(path: &Path, mut like: impl FnMut(&[u8]) -> bool) -> bool {
     // Opening a pipe would wait for its writer.
     if lab_words(path).is_some() || is_host(path) || !path.is_file() {
         return false;
@@ -237,6 +254,17 @@ mod tests {
         assert!(is_timed(file.path()) && times(file.path()).is_err());
         std::fs::write(file.path(), br#"{ "schema": "pathmeter.result/1" "#).unwrap();
         assert!(!is_timed(file.path()));
+    }
+
+    #[test]
+    fn a_document_whose_fields_were_sorted_is_known_by_its_schema() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (schema, expected) in [("pathmeter.times/1", true), ("pathmeter.result/1", false)] {
+            let host = "x".repeat(2 * SNIFFED as usize);
+            std::fs::write(file.path(), format!(r#"{{"host":"{host}","schema":"{schema}"}}"#))
+                .unwrap();
+            assert_eq!(is_timed(file.path()), expected, "{schema}");
+        }
     }
 
     fn seen(bytes: &[u8]) -> bool {

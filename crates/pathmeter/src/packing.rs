@@ -1,5 +1,8 @@
 //! Packs a program that was asked for, with the input that it is given; notes what it is not given.
 
+mod file_list;
+mod opened_files;
+
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
@@ -8,6 +11,7 @@ use pathmeter_pack::{Packed, Packing};
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
+use self::file_list::find_files;
 use crate::cli::FilesArgs;
 use crate::executable;
 use crate::screen::output::Screen;
@@ -16,6 +20,8 @@ use pathmeter_measure::interrupt;
 
 /// What names this command's own standard input.
 const OWN: &str = "-";
+/// What the names of interpreters begin with that open files of a library at their start.
+const WITH_LIBRARY: [&str; 4] = ["java", "pypy", "python", "ruby"];
 /// Most bytes that are read of it: 64 MiB.
 const MAX_INPUT: u64 = 64 << 20;
 
@@ -29,8 +35,15 @@ pub(crate) fn pack(
     let own = args.stdin.as_deref().is_some_and(|stdin| stdin == Path::new(OWN));
     let read = if own { Some(own_input()?) } else { None };
     let stdin = read.as_ref().map(NamedTempFile::path).or(args.stdin.as_deref());
-    let packed = pathmeter_pack::pack(&Packing { stdin, ..args.packing(command) });
-    let packed = packed.map_err(Failure::Packing)?;
+    let packing = Packing { stdin, ..args.packing(command) };
+    let mut packed = pathmeter_pack::pack(&packing).map_err(Failure::Packing)?;
+    if let Some(list) = &args.find_files {
+        let found = find_files(list, &packed, stdin, screen)?;
+        let files = [&found[..], packing.files].concat();
+        packed = pathmeter_pack::pack(&Packing { files: &files, ..packing })
+            .map_err(Failure::Packing)?;
+    }
+    note_library(&packed, args, screen);
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
     if stdin.is_none() && input_waits() {
         screen.note("standard input is not given to the program: --stdin - gives it");
@@ -45,14 +58,34 @@ fn note_shell(command: &[OsString], args: &FilesArgs, screen: &Screen) {
     let is_packed =
         |program: &Path| args.file.iter().any(|file| real(program).starts_with(real(&file.source)));
     let mut programs = executable::of_shell(command);
-    programs.retain(|_, program| args.root.is_none() && !is_packed(program));
+    let is_alone = args.root.is_none() && args.find_files.is_none();
+    programs.retain(|_, program| is_alone && !is_packed(program));
     if programs.is_empty() {
         return;
     }
     let names: Vec<String> = programs.keys().map(|name| format!("`{name}`")).collect();
     let files = programs.values().map(|file| format!(" --file {}", file.display()));
     let files: String = files.collect();
-    screen.note(&format!("in the shell's words, not packed: {}; add{files}", names.join(", ")));
+    screen.note(&format!(
+        "in the shell's words, not packed: {}; add{files}, or --find-files LIST",
+        names.join(", ")
+    ));
+}
+
+/// Tells before a guest boots that a program can't do without files that are not packed.
+fn note_library(packed: &Packed, args: &FilesArgs, screen: &Screen) {
+    if args.root.is_some() || args.find_files.is_some() || !args.file.is_empty() {
+        return;
+    }
+    let name = |path: &str| path.rsplit_once("bin/").map(|(_, name)| name.to_owned());
+    let mut names = packed.sources.keys().filter_map(|path| name(path));
+    let found = names.find(|name| WITH_LIBRARY.iter().any(|known| name.starts_with(known)));
+    if let Some(name) = found {
+        screen.note(&format!(
+            "{name} opens files of its own library, of which none is packed: --find-files LIST \
+             packs the files that the program opens on this machine"
+        ));
+    }
 }
 
 /// All of this command's standard input, to its end, as a file.

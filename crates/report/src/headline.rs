@@ -2,7 +2,7 @@
 
 mod program;
 
-use pathmeter_model::{Comparison, PathComparison, Verdict};
+use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
 use pathmeter_trace::{Difference, Explain, FunctionDifference};
 
 use self::program::describe_program;
@@ -102,7 +102,15 @@ pub(crate) fn amount(path: &PathComparison) -> String {
     };
     let part = path.percent.map(percent).filter(|part| !part.is_empty());
     let part = part.map_or_else(String::new, |part| format!(" ({part})"));
-    format!("{changed} {}{part}", unit_word(path.unit))
+    format!("{changed} {}{part}", word_of(path.difference.unwrap_or(0), path.unit))
+}
+
+/// `instruction` of one more or less, `instructions` of others.
+fn word_of(change: i64, unit: Unit) -> &'static str {
+    match (change, unit) {
+        (1 | -1, Unit::Instructions) => "instruction",
+        _ => unit_word(unit),
+    }
 }
 
 /// `1 path`, `43 paths`.
@@ -120,7 +128,7 @@ fn change(path: &PathComparison, explanations: &[Explain]) -> String {
 pub(crate) fn step(path: &PathComparison, difference: Option<&Difference>) -> String {
     let mut text = path.path.clone();
     if let Some(changed) = path.difference.filter(|difference| *difference != 0) {
-        text.extend([" ", &signed(changed), " ", unit_word(path.unit)]);
+        text.extend([" ", &signed(changed), " ", word_of(changed, path.unit)]);
     }
     if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
         text.extend([" (", &part, ")"]);

@@ -23,5 +23,6 @@ pub fn paths_table(paths: &[PathRow<'_>], style: Style) -> String {
     for path in paths {
         table.row([path.name.into(), path.unit.to_string().into(), path.about.into()]);
     }
-    table.render(style)
+    // In a pipe a path and what it measures stay on one line, for those who search.
+    table.render(Style { table_width: None, ..style })
 }

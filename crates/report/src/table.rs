@@ -7,6 +7,7 @@
 //! a remark below its row goes on in further lines.
 
 use anstyle::Style as Paint;
+use textwrap::Options;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use pathmeter_model::clean;
@@ -22,6 +23,9 @@ const LEAST_CUT: usize = 14;
 const READABLE: usize = 24;
 /// Before what stands below a row's label, and before its remark.
 const INDENT: &str = "    ";
+/// What a line of a remark begins with that goes on from the line above: a remark may have words of
+/// others, which must not pass for a line of ours.
+const GOES_ON: &str = "… ";
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -213,7 +217,8 @@ impl Table {
                 && !remark.text.is_empty()
             {
                 let texts = if layout.whole {
-                    textwrap::wrap(&remark.text, below).join(&format!("\n{INDENT}"))
+                    let lines = Options::new(below).subsequent_indent(GOES_ON);
+                    textwrap::wrap(&remark.text, lines).join(&format!("\n{INDENT}"))
                 } else {
                     cut(&remark.text, below)
                 };
@@ -374,7 +379,7 @@ path               n
 switch.yield  12,345
 switch.pipe
     this kernel has no
-    such thing
+    … such thing
 left out for want of room: percent
 ";
         let style = Style { table_width: Some(23), ..Style::default() };

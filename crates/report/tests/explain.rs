@@ -366,10 +366,13 @@ fn two_paths_of_one_subject_are_both_named() {
     let explain = against();
     assert_eq!(explain.path, "switch.yield+ioport-both");
     let text = explanation(&explain, ALL, PLAIN);
-    let head: Vec<&str> = text.lines().take(3).collect();
-    assert_eq!(head[0], "subject  vmlinuz-cloud");
-    assert!(head[1].starts_with("base     switch.yield: 1,396 instructions; "), "{text}");
-    assert!(head[2].starts_with("new      switch.yield+ioport-both: 9,655 "), "{text}");
+    let head: Vec<&str> = text.lines().take(4).collect();
+    let sentence =
+        "switch.yield → switch.yield+ioport-both on vmlinuz-cloud: +8,259 instructions, ";
+    assert!(head[0].starts_with(sentence), "{text}");
+    assert_eq!(head[1], "subject  vmlinuz-cloud");
+    assert!(head[2].starts_with("base     switch.yield: 1,396 instructions; "), "{text}");
+    assert!(head[3].starts_with("new      switch.yield+ioport-both: 9,655 "), "{text}");
     let title = "switch.yield → switch.yield+ioport-both on vmlinuz-cloud";
     assert!(flame_graph(&explain).unwrap().contains(title));
     let tables = |text: &str| text.split_once("\n\n").unwrap().1.to_owned();

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use common::configuration;
 use pathmeter_model::example::runs::{self as example, ProgramExample, row, run, sleep};
 use pathmeter_model::{
-    Ended, FunctionCost, Measurement, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
-    RowKind, SleepResult, Threshold, Unit, compare,
+    Ended, FunctionCost, Measurement, Output, PathResult, Program, ProgramRow, ProgramRun,
+    RowFunctions, RowKind, SleepResult, Threshold, Unit, Written, compare,
 };
 use pathmeter_report::{
     AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
@@ -387,7 +387,7 @@ fn two_kernels_show_what_the_program_wrote_on_either() {
         let output = Output { stdout: written, ..Output::default() };
         let rows = vec![row(User, "", 1, 8_000), row(Syscall, "write", 1, 900)];
         let example = program("/boot/vmlinuz", "6.1.0-18", vec![run(0, rows); 7]);
-        ProgramExample { output, ..example }.result()
+        ProgramExample { output, ..example }
     };
     let alike = compared(&result("42\n"), &result("42\n"), Folded, PLAIN);
     assert!(alike.contains("\nstdout   42\n"), "{alike}");

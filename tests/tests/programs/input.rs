@@ -1,4 +1,4 @@
-//! What a program is given as its standard input is kept by its content.
+//! What a program is given: its standard input, kept by its content, and the files that it opens.
 
 use std::fs::File;
 
@@ -21,4 +21,26 @@ fn standard_input_is_given_and_only_its_content_counts() {
     let packed = |result: &Value| result["configuration"]["program"]["packed_sha256"].clone();
     assert_eq!(packed(&one), packed(&result("copy", "some text\n")));
     assert_ne!(packed(&one), packed(&result("other", "some more text\n")));
+}
+
+#[test]
+fn files_that_a_program_opens_here_are_packed_and_listed() {
+    let (scene, kernel) = (Scene::warm(), built("base"));
+    let file = scene.write("words", "some text\n");
+    let words = format!("cat {}", file.display());
+    let options = ["--find-files", "list", "--perturb", "1", "--json", "--"];
+    let run = || scene.run(&[&["run", &kernel], &options[..], &["sh", "-c", &words]].concat());
+    let first = run();
+    first.assert_printed(&["was executed here and ended with exit code 0", "packed", "list"]);
+    assert_eq!(first.json()["execution"]["output"]["stdout"]["text"], "some text\n");
+    let list = std::fs::read_to_string(scene.path("list")).unwrap();
+    let names: Vec<&str> = list.lines().collect();
+    assert!(names[0].starts_with("# opened by sh -c"), "{list}");
+    assert!(names.contains(&&*file.display().to_string()), "{list}");
+    assert!(names.iter().any(|name| name.ends_with("/cat")), "{list}");
+    let again = run();
+    assert!(!again.stderr.contains("executed here"), "{}", again.stderr);
+    let packed =
+        |run: &pathmeter_e2e::Run| run.json()["configuration"]["program"]["packed_sha256"].clone();
+    assert_eq!(packed(&first), packed(&again));
 }

@@ -132,6 +132,7 @@ const PACKING: &[Row] = &[
     ("command", Kernel),
     ("root", Program),
     ("file", Program),
+    ("find_files", Program),
     ("env", Program),
     ("stdin", Program),
 ];
@@ -235,6 +236,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("program", Kernel),
                 ("root", Given("program")),
                 ("file", Given("program")),
+                ("find_files", Given("program")),
                 ("env", Given("program")),
                 ("stdin", Given("program")),
                 ("command", Nothing),

@@ -74,6 +74,15 @@ pub(crate) struct FilesArgs {
         value_parser = OsStringValueParser::new().map(|word| FileArg::parse(&word))
     )]
     pub(crate) file: Vec<FileArg>,
+    /// Pack the files whose names are in LIST; if there is no LIST, execute PROGRAM once on this
+    /// machine, before any guest, and write the names of all files that it opens to LIST
+    ///
+    /// The program does here what it does anywhere, as you. It starts in an empty folder, with the
+    /// guest's environment, and may take a minute. Remove LIST to look again.
+    #[arg(
+        long, value_name = "LIST", value_hint = ValueHint::FilePath, conflicts_with = "root"
+    )]
+    pub(crate) find_files: Option<PathBuf>,
     /// Set a variable of the program's environment; repeated
     #[arg(
         long, value_name = "NAME=VALUE",
@@ -133,7 +142,7 @@ pub(crate) struct RunArgs {
     /// Compare PROGRAM with this one on one kernel: BASE is this program, with its arguments, and
     /// NEW is PROGRAM; words as in a shell, without variables and patterns
     #[arg(
-        long, value_name = "COMMAND", value_parser = words,
+        long, value_name = "COMMAND", value_parser = words, conflicts_with = "find_files",
         value_hint = ValueHint::CommandString
     )]
     pub(crate) against: Option<Words>,
@@ -142,7 +151,9 @@ pub(crate) struct RunArgs {
     ///
     /// FRAMEWORK is what PROGRAM's benchmarks are written for. It lists them and executes each by
     /// name, in guests of its own.
-    #[arg(long, value_name = "FRAMEWORK", value_parser = framework())]
+    #[arg(
+        long, value_name = "FRAMEWORK", value_parser = framework(), conflicts_with = "find_files"
+    )]
     pub(crate) benchmarks: Option<Framework>,
     /// Measure only these benchmarks: names or patterns, such as `read/*`; repeated
     #[arg(

@@ -84,7 +84,7 @@ fn blame_of_a_program_names_the_causes_if_its_functions_were_counted() {
     };
     let scene = history(&[counted(1000), counted(1039)]);
     let text = on(&scene, &["blame", "openat"]).stdout;
-    assert!(text.contains("rows differs: ") && text.contains("do_filp_open"), "{text}");
+    assert!(text.contains("do_filp_open"), "{text}");
     assert!(!text.contains("name the kernels"), "{text}");
 }
 

@@ -16,7 +16,7 @@ use super::sheet::{beside, other_unit};
 use crate::causes::{counts, origin, sentence};
 use crate::headline::step;
 use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
-use crate::number::{grouped, percent, unit_word};
+use crate::number::{grouped, plural, unit_word};
 use crate::shades::{SIGNS, legend};
 
 /// Most series that the headline names.
@@ -225,10 +225,32 @@ impl<'a> Compared<'a> {
         Cell::compared(self.pair(base, new, path))
     }
 
+    /// A picture of each path that changed; those of the others are folded.
     fn lines(&self) -> Html {
+        let changes = |path: &&str| {
+            let pair = |(base, new)| self.pair(base, new, path);
+            self.neighbours()
+                .filter_map(pair)
+                .any(|pair| !matches!(pair.verdict, Verdict::Same | Verdict::Unsupported))
+        };
+        let (changed, same): (Vec<&str>, Vec<&str>) = self.paths.iter().copied().partition(changes);
+        // Without neighbours nothing was compared, and so nothing is known to be the same.
+        if changed.is_empty() && self.neighbours().next().is_none() {
+            return self.pictures(&same);
+        }
+        let mut html = self.pictures(&changed);
+        if !same.is_empty() {
+            let summary = format!("{} that no step changed", plural(same.len(), "path"));
+            html.raw("<details class=\"unchanged\"><summary>").text(&summary).raw("</summary>");
+            html.add(&self.pictures(&same)).raw("</details>");
+        }
+        html
+    }
+
+    fn pictures(&self, paths: &[&str]) -> Html {
         let mut html = Html::default();
         html.raw("<div class=\"lines\">");
-        for path in &self.paths {
+        for path in paths {
             let units = units(self.given.results, path);
             for unit in &units {
                 let of = |result| value(result, path, *unit);

@@ -133,7 +133,8 @@ fn the_headline_names_what_changed_most_and_in_which_function() {
     let headline = |section| texts(&page(&[section]), "h1")[0].clone();
     assert_eq!(
         headline(comparison()),
-        "1 of 4 paths cost more: switch.yield +34 instructions (+1.13 %), in finish_task_switch."
+        "1 of 4 paths cost more, 1 less: switch.yield +34 instructions (+1.13 %), in \
+         finish_task_switch."
     );
     assert_eq!(headline(history()), "5.10 → 6.12: 1 of 4 rows differs: 1 higher.");
     let step = "Largest step, 5.10 → 6.1: switch.yield +500 instructions (+20.00 %), in \
