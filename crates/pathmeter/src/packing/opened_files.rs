@@ -41,15 +41,18 @@ const SHELL: &str = "/bin/sh";
 /// A code segment selector of 64-bit programs (Linux `__USER_CS`).
 const CODE_64: u64 = 0x33;
 /// The guest's own (docs/guide/own-programs.md): these of the host are not gathered.
-const OF_THE_GUEST: [&str; 8] = [
+const OF_THE_GUEST: [&str; 11] = [
     "/dev",
     "/proc",
     "/sys",
-    "/etc/ld.so.cache",
-    "/etc/passwd",
     "/etc/group",
-    "/etc/shadow",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
     "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/resolv.conf",
+    "/etc/shadow",
 ];
 
 /// A program of this machine, as a guest would execute it.
