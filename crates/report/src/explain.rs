@@ -70,7 +70,7 @@ fn of_two(compared: Compared<'_>, in_full: bool, limits: Limits, style: Style) -
         return [functions].into_iter().chain(moved).chain([overlay]).collect();
     }
     let events = difference::events_table(compared, style);
-    let touched = difference::footprint_table(compared, style);
+    let touched = difference::footprint_table(compared, limits, style);
     [functions, events].into_iter().chain(moved).chain([overlay, touched]).collect()
 }
 

@@ -18,7 +18,8 @@ use pathmeter_trace::{
 
 const PLAIN: Style = Style { colour: false, width: None, table_width: None };
 const COLOURED: Style = Style { colour: true, width: None, table_width: None };
-const ALL: Limits = Limits { depth: None, least: Least::Instructions(0), placement: false };
+const ALL: Limits =
+    Limits { depth: None, least: Least::Instructions(0), most: None, placement: false };
 
 /// What a test gives of a node: parent, function, kind, instructions.
 type Row = (Option<u32>, &'static str, NodeKind, u64);
@@ -359,6 +360,24 @@ fn on_request_the_tables_show_where_functions_stand() {
     let one = explanation(&one(), limits, PLAIN);
     assert!(one.contains("  entry  code pages  code lines  "), "{one}");
     assert!(!explanation(&with_other_events(), ALL, PLAIN).contains("code pages"));
+}
+
+#[test]
+fn a_difference_of_very_many_functions_fits_a_screen() {
+    let names: Vec<&str> =
+        (0..300).map(|number| &*format!("function_{number:03}").leak()).collect();
+    let rows = |more: u64| -> Vec<Row> {
+        let below = names.iter().zip(1..);
+        let below =
+            below.map(|(name, number)| (Some(0), *name, NodeKind::Call, 10 + number * more));
+        std::iter::once((None, "[user]", NodeKind::Call, 11)).chain(below).collect()
+    };
+    let (base, new) = (subject("vmlinuz-cloud", &rows(0)), subject("vmlinuz-rt", &rows(1)));
+    let explain = Explain::new(base, Some(new));
+    let text = explanation(&explain, Limits { most: Some(10), ..ALL }, PLAIN);
+    assert!(text.lines().count() <= 50, "{text}");
+    assert!(text.contains("… 290 more; --min 1 shows all") && text.contains("function_299"));
+    assert!(explanation(&explain, ALL, PLAIN).lines().count() > 600);
 }
 
 #[test]

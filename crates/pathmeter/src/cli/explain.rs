@@ -11,6 +11,9 @@ use super::{GuestArgs, PackingArgs, WindowArgs};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 
+/// Rows of each table of a difference: all tables then fit a screen of 50 lines.
+const MOST_ROWS: usize = 10;
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   pathmeter explain switch.yield bzImage              the call tree, to the instruction
@@ -129,7 +132,7 @@ pub(crate) struct ExplainOutput {
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
     /// Hide rows with fewer than N instructions, or less than a share such as 2%. Default: 0.5%
-    /// for one window, nothing hidden for a difference
+    /// for one window; of a difference, the largest rows, as many as fit a screen
     #[arg(long, value_name = "N")]
     pub(crate) min: Option<Least>,
     /// Show the placement of functions: the entry's address modulo 64, lines and pages of code;
@@ -164,6 +167,12 @@ impl ExplainOutput {
     /// How much of the tree is shown, of a difference or of one window.
     pub(crate) fn limits(&self, difference: bool) -> Limits {
         let usual = if difference { Least::Instructions(1) } else { Least::Share(50) };
-        Limits { depth: self.depth, least: self.min.unwrap_or(usual), placement: self.placement }
+        let fits = difference && self.min.is_none() && self.depth.is_none() && !self.placement;
+        Limits {
+            depth: self.depth,
+            least: self.min.unwrap_or(usual),
+            most: fits.then_some(MOST_ROWS),
+            placement: self.placement,
+        }
     }
 }

@@ -38,12 +38,14 @@ pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Sty
     let (changes, same) = functions.split_at(functions.partition_point(|it| it.difference != 0));
     let is_shown =
         |it: &&&FunctionDifference| limits.least.is_reached(it.difference.unsigned_abs(), whole);
-    let (shown, cut) = changes.split_at(changes.iter().take_while(is_shown).count());
+    let enough = changes.iter().take_while(is_shown).count();
+    let (shown, cut) = changes.split_at(enough.min(limits.most.unwrap_or(usize::MAX)));
     for function in shown {
         table.row(function_row(function, limits.placement));
     }
     if !cut.is_empty() {
-        table.row(sum_row(cut, &more(cut.len())));
+        let how = if limits.most.is_some() { "; --min 1 shows all" } else { "" };
+        table.row(sum_row(cut, &(more(cut.len()) + how)));
     }
     let is_moved = |it: &&FunctionDifference| limits.placement && it.moved;
     let (moved, same): (Vec<_>, Vec<_>) = same.iter().copied().partition(is_moved);
@@ -177,8 +179,11 @@ const MEASURES: [Measure; 12] = [
     ("branches taken", |_, counts| counts.taken_branches),
 ];
 
-/// What the two windows touch.
-pub(super) fn footprint_table(compared: Compared<'_>, style: Style) -> String {
+/// Those that a screen has room for.
+const OF_A_SCREEN: [&str; 4] = [MEASURES[0].0, MEASURES[1].0, MEASURES[4].0, MEASURES[5].0];
+
+/// What the two windows touch; where there is room for little, only lines and pages that differ.
+pub(super) fn footprint_table(compared: Compared<'_>, limits: Limits, style: Style) -> String {
     let mut table = Table::new(&[
         ("base", Align::Right),
         ("new", Align::Right),
@@ -189,6 +194,9 @@ pub(super) fn footprint_table(compared: Compared<'_>, style: Style) -> String {
     for (name, of) in MEASURES {
         let base = of(&compared.base.footprint, &base_counts);
         let new = of(&compared.new.footprint, &new_counts);
+        if limits.most.is_some() && (base == new || !OF_A_SCREEN.contains(&name)) {
+            continue;
+        }
         table.row([
             grouped(base).into(),
             grouped(new).into(),

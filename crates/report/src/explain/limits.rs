@@ -16,6 +16,8 @@ pub struct Limits {
     pub depth: Option<usize>,
     /// What has fewer instructions is not shown.
     pub least: Least,
+    /// Rows of a table of differences, so that all of them fit a screen; None for all.
+    pub most: Option<usize>,
     /// Whether functions are shown with where they stand: the place of their entry in its line, and
     /// how many lines and pages of code they take; and, of two windows, those that only moved.
     pub placement: bool,

@@ -166,7 +166,12 @@ mod tests {
         };
         for depth in [None, Some(0), Some(1), Some(3), Some(1000)] {
             for least in [0, 1, 50, 500, total, total + 1] {
-                let limits = Limits { depth, least: Least::Instructions(least), placement: false };
+                let limits = Limits {
+                    depth,
+                    least: Least::Instructions(least),
+                    most: None,
+                    placement: false,
+                };
                 let shown = lines(&shape, total, limits).into_iter().map(stands_for);
                 let sum = shown.fold((0, 0), |sum, line| (sum.0 + line.0, sum.1 + line.1));
                 assert_eq!(sum, (total, nodes.len()), "{limits:?}");
