@@ -139,7 +139,11 @@ mod tests {
             };
             let worse = failing.iter().map(reason).collect();
             let gate = GateReport { worse, unjudged: Vec::new() };
-            budget_table(&report, Some(&gate), Style { colour: false, width: None })
+            budget_table(
+                &report,
+                Some(&gate),
+                Style { colour: false, width: None, table_width: None },
+            )
         };
         let met = "b.toml: 0 of 0 limits are met";
         assert_eq!(table(&[("loads", Some(3))]), format!("{met}\n"));

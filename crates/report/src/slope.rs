@@ -237,7 +237,11 @@ mod tests {
         result.check().unwrap();
         let told = sentence(&result, &result.paths, "path");
         assert!(told.ends_with(" 1 scatters, which is no function: process.fork."), "{told}");
-        let table = slope_table(&result, Rows::All, Style { colour: false, width: None });
+        let table = slope_table(
+            &result,
+            Rows::All,
+            Style { colour: false, width: None, table_width: None },
+        );
         let line = table.lines().find(|line| line.starts_with("process.fork ")).unwrap();
         let cells: Vec<&str> = line.split_whitespace().collect();
         assert_eq!(cells, ["process.fork", "100", "scatters:", "+3,000…+9,000"]);

@@ -16,7 +16,7 @@ use super::sheet::{beside, other_unit};
 use crate::causes::{counts, origin, sentence};
 use crate::headline::step;
 use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
-use crate::number::{grouped, percent, unit_word};
+use crate::number::{grouped, unit_word};
 use crate::shades::{SIGNS, legend};
 
 /// Most series that the headline names.
