@@ -188,8 +188,11 @@ mod tests {
     fn parabolas_that_nearly_agree_have_a_range() {
         let nearly = points(&[25, 50, 100, 200], |n| 1000 + 25 * n * n / 4);
         let [least, most] = curvature(&nearly).unwrap();
-        let value = |it: Ratio| it.numerator as f64 / it.denominator as f64;
-        assert!((value(least) - 6.25).abs() < 0.01 && (value(most) - 6.25).abs() < 0.01);
+        let rounded = |it: Ratio| (100 * it.numerator) / it.denominator.cast_signed();
+        assert!(
+            (624..=625).contains(&rounded(least)) && rounded(most) == 625,
+            "{least:?} {most:?}"
+        );
         assert_eq!(curvature(&points(&[1, 2, 3, 4], |n| 7 * n)), None);
         assert_eq!(curvature(&[(1, 1), (2, 5), (3, 1), (4, 5)]), None, "up and down");
         assert_eq!(curvature(&[(1, 1), (2, 5), (3, 11)]), None, "one parabola agrees with itself");

@@ -82,10 +82,10 @@ impl ProgramSlopeRow {
     /// function, or in every pair of runs.
     pub fn depends(&self) -> bool {
         let [least, most] = self.range();
-        match self.scatters {
-            true => least.signum() == most.signum() && least != 0,
-            false => self.values.windows(2).any(|two| two[0] != two[1]),
+        if self.scatters {
+            return least.signum() == most.signum() && least != 0;
         }
+        self.values.windows(2).any(|two| two[0] != two[1])
     }
 
     /// The least and the largest that pairs of runs differ by from the first number to the last.
@@ -342,7 +342,8 @@ mod tests {
         let costs = |n: u64, _| vec![(RowKind::User, "", 5000 + n)];
         let regions = |n: u64| {
             let once: Vec<Vec<u64>> = (0..6).map(|run| vec![9 * n + run]).collect();
-            let each: Vec<Vec<u64>> = (0..6).map(|_| vec![300; n as usize]).collect();
+            let each: Vec<Vec<u64>> =
+                (0..6).map(|_| vec![300; usize::try_from(n).unwrap()]).collect();
             let ok =
                 |name, runs: &[Vec<u64>]| PathResult::ok(name, Unit::Instructions, runs, vec![]);
             vec![ok("user.once", &once), ok("user.each", &each)]

@@ -89,9 +89,10 @@ fn of_own_work(result: &ProgramSlopeResult) -> String {
     let between = ends.map_or_else(String::new, |(from, to)| format!("from {word} {from} to {to}"));
     if !row.depends() {
         let all = range(row.range(), 1);
-        return match row.scatters {
-            true => format!("Own work scatters by {all} {between}, which is no slope."),
-            false => format!("Own work does not depend on {word}, {between}."),
+        return if row.scatters {
+            format!("Own work scatters by {all} {between}, which is no slope.")
+        } else {
+            format!("Own work does not depend on {word}, {between}.")
         };
     }
     let costs = |each: &str| {
@@ -114,8 +115,9 @@ fn of_own_work(result: &ProgramSlopeResult) -> String {
             format!("{costs} up to {word} {}, which bends at {bends}{about}.", piece.to)
         }
         (None, None, Some(chords)) => {
-            let [near, far] = chords.map(|it| it.replace('+', ""));
-            format!("{}, and {far}: it bends{about}, and runs scatter.", costs(&near))
+            let [(near, from), (far, to)] = chords;
+            let far = far.replace('+', "");
+            format!("{} {from}, and {far} {to}: it bends{about}, and runs scatter.", costs(&near))
         }
         (None, None, None) => {
             format!("{}, {between}; runs scatter.", costs(&each(result, row)))

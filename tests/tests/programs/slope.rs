@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::program;
 
-const NUMBERS: [u64; 4] = [100, 200, 300, 400];
+const NUMBERS: [u64; 4] = [10, 20, 30, 40];
 
 fn find<'a>(rows: &'a Value, field: &str, name: &str) -> &'a Value {
     rows.as_array().unwrap().iter().find(|row| row[field] == name).unwrap()
@@ -22,10 +22,10 @@ fn what_one_more_costs_is_exact_in_rows_and_a_square_is_found_in_a_region() {
     let run = |more: &[&str], argument: &str| {
         scene.run(&[&["run", &base, "--json"], more, &["--", &slope, argument]].concat()).json()
     };
-    let result = run(&["--slope", "N=100,200,300,400"], "N");
+    let result = run(&["--slope", "N=10,20,30,40"], "N");
     assert_eq!(result["numbers"], json!(NUMBERS));
     let getppid = find(&result["rows"], "row", "getppid");
-    let each = getppid["values"][0].as_i64().unwrap() / 100;
+    let each = getppid["values"][0].as_i64().unwrap() / 10;
     assert!(each > 10, "{getppid}");
     let function = &getppid["function"];
     assert_eq!(
@@ -41,7 +41,7 @@ fn what_one_more_costs_is_exact_in_rows_and_a_square_is_found_in_a_region() {
     let user = find(&result["rows"], "row", "user code");
     assert_eq!(user["function"]["per_square"], whole(1), "{user}");
     // The same numbers as of the program by itself.
-    let alone = run(&[], "200");
+    let alone = run(&[], "20");
     for row in [getppid, pairs, user] {
         let of_result = find(&alone["paths"], "path", row["row"].as_str().unwrap());
         assert_eq!(row["values"][1], of_result["estimate"]["value"], "{row}");

@@ -106,7 +106,7 @@ pub(super) fn square(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Opti
     Some(format!("{about} {}²", result.word))
 }
 
-/// `+326.9…+329.4 each`; of a row that also bends `+300…+310 each from 25 to 50, +802…+810 from 25 to
+/// `+326.9…+329.4 each`; of a row that also bends `+300…+310 from 25 to 50, +802…+810 from 25 to
 /// 200`; and `-120…+310 in all` where runs differ in both directions.
 fn scatter(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> String {
     if !row.depends() {
@@ -116,17 +116,20 @@ fn scatter(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> String {
     }
     chords(result, row).map_or_else(
         || format!("{} each", range(row.range(), units(result, result.numbers.len() - 1))),
-        |[near, far]| format!("{near}, {far}"),
+        |chords| chords.map(|(each, between)| format!("{each} {between}")).join(", "),
     )
 }
 
 /// What each costs from the first number to the second, and from the first to the last, if a row
-/// that scatters bends between: `+300…+310 from 25 to 50`.
-pub(super) fn chords(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Option<[String; 2]> {
+/// that scatters bends between: `+300…+310` and `from 25 to 50`.
+pub(super) fn chords(
+    result: &ProgramSlopeResult,
+    row: &ProgramSlopeRow,
+) -> Option<[(String, String); 2]> {
     let last = result.numbers.len().checked_sub(1).filter(|_| row.is_bent(&result.numbers))?;
     let chord = |at: usize| {
-        let each = range(row.ranges[at - 1], units(result, at));
-        format!("{each} from {} to {}", result.numbers[0], result.numbers[at])
+        let between = format!("from {} to {}", result.numbers[0], result.numbers[at]);
+        (range(row.ranges[at - 1], units(result, at)), between)
     };
     Some([chord(1), chord(last)])
 }
