@@ -43,6 +43,7 @@ mod program_processes;
 pub mod program_result;
 pub mod program_runs;
 mod program_sleeps;
+pub mod program_slope;
 mod program_threads;
 pub mod program_tree;
 pub mod recording;

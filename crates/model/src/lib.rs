@@ -44,11 +44,13 @@ mod parse_sleeps;
 mod parse_time_comparison;
 mod parse_times;
 mod path_result;
+mod polynomial;
 mod prices;
 mod process;
 mod process_rows;
 mod program_identity;
 mod program_rows;
+mod program_slope;
 mod row_costs;
 mod row_name;
 mod schema;
@@ -109,16 +111,19 @@ pub use pathmeter_trace::causes::{
     Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, EXECUTIONS, MoveKind, PerCall,
     Typical,
 };
+pub use polynomial::{Polynomial, Ratio, curvature};
 pub use prices::{Prediction, Price, Prices};
 pub use process::{MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNKNOWN_PROCESSES};
 pub use process_rows::process_results;
 pub use program_identity::{Program, command_line};
 pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, ThreadRun, program_rows};
+pub use program_slope::{ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{
-    blame_schema, boots_schema, comparison_schema, history_schema, joined_schema, result_schema,
-    settings_schema, slope_schema, time_comparison_schema, times_schema,
+    blame_schema, boots_schema, comparison_schema, history_schema, joined_schema,
+    program_slope_schema, result_schema, settings_schema, slope_schema, time_comparison_schema,
+    times_schema,
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,

@@ -6,8 +6,8 @@ use pathmeter_seal::with_seal;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Boots, Checked, Comparison, History, Joined, Measurement, SettingsResult, SlopeResult,
-    TimeComparison, Times,
+    Blame, Boots, Checked, Comparison, History, Joined, Measurement, ProgramSlopeResult,
+    SettingsResult, SlopeResult, TimeComparison, Times,
 };
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
@@ -38,6 +38,11 @@ pub fn settings_schema() -> Schema {
 /// The schema of a slope, published as `docs/schemas/pathmeter.slope-1.json`.
 pub fn slope_schema() -> Schema {
     schema_of::<SlopeResult>()
+}
+
+/// The schema of a program's slope, published as `docs/schemas/pathmeter.program-slope-1.json`.
+pub fn program_slope_schema() -> Schema {
+    schema_of::<ProgramSlopeResult>()
 }
 
 /// The schema of times, published as `docs/schemas/pathmeter.times-1.json`.

@@ -157,7 +157,7 @@ impl SlopeRow {
 }
 
 /// The function through these points, whose numbers ascend: its constant, and its pieces.
-fn fit(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>) {
+pub(crate) fn fit(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>) {
     let mut pieces: Vec<SlopePiece> = Vec::new();
     for pair in points.windows(2) {
         let next = SlopePiece::between(&pair[0], &pair[1]);

@@ -10,8 +10,8 @@ use std::path::Path;
 use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{
     RowKind, Threshold, blame_schema, boots_schema, compare, comparison_schema, history_schema,
-    joined_schema, result_schema, settings_schema, slope_schema, time_comparison_schema,
-    times_schema,
+    joined_schema, program_slope_schema, result_schema, settings_schema, slope_schema,
+    time_comparison_schema, times_schema,
 };
 use pathmeter_seal::to_document;
 use schemars::Schema;
@@ -56,8 +56,9 @@ fn the_schemas_of_a_history_are_published() {
 }
 
 #[test]
-fn the_schema_of_a_slope_is_published() {
+fn the_schemas_of_slopes_are_published() {
     assert_published(&slope_schema(), "pathmeter.slope-1.json");
+    assert_published(&program_slope_schema(), "pathmeter.program-slope-1.json");
 }
 
 #[test]

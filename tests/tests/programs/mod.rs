@@ -15,6 +15,7 @@ mod processes;
 mod regions;
 mod repeats;
 mod sleeps;
+mod slope;
 mod sums;
 mod threads;
 mod trees;
@@ -60,6 +61,7 @@ fn build() -> PathBuf {
         "processes",
         "regions",
         "sleeps",
+        "slope",
         "threads",
     ] {
         let flags: &[&str] = match name {

@@ -328,6 +328,7 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("only_process", Nothing),
                 ("region_function", Kernel),
                 ("window", Kernel),
+                ("slope", Kernel),
                 ("exit_code", Kernel),
                 ("explain", Kernel),
                 ("by_area", Sides),

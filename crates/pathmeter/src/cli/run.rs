@@ -21,6 +21,7 @@ use pathmeter_gate::{EventGate, USUAL};
 use pathmeter_measure::beside::Beside;
 use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
 use pathmeter_measure::program_point_windows::ProgramWindow;
+use pathmeter_measure::program_slope::ProgramSlope;
 
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
@@ -42,6 +43,8 @@ Examples:
                                         from a plan's results, if they are there
   pathmeter run base.json bzImage --benchmarks criterion --check -- target/release/deps/mine-HASH
                                         each benchmark in a program, by itself
+  pathmeter run bzImage --slope N=100,200,400,800 -- ./loop N
+                                        what one more of N costs, and where that bends
   pathmeter run bzImage --root ./container -- /bin/sh -c 'sort < /etc/passwd'
   pathmeter run bzImage --file /bin/ls --file /usr/bin/wc -- sh -c 'ls -R / | wc -l'
                                         a pipe: what sh -c names is packed with --file
@@ -125,7 +128,7 @@ impl FilesArgs {
 #[command(
     after_help = RUN_EXAMPLES,
     mut_arg("results", |arg| arg.conflicts_with_all([
-        "explain", "lines", "returns", "region_function", "window", "benchmarks"
+        "explain", "lines", "returns", "region_function", "window", "benchmarks", "slope"
     ]))
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
@@ -178,6 +181,20 @@ pub(crate) struct RunArgs {
     /// that begin while that region of the program is open (docs/guide/own-programs.md).
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = ProgramWindow::parse)]
     pub(crate) window: Vec<ProgramWindow>,
+    /// Put each of these numbers in place of the word N among PROGRAM's arguments: measure what one
+    /// more costs in each row and region, and where that bends (docs/guide/own-programs.md)
+    ///
+    /// N is any word. It is a whole argument, or has braces inside one, as in --count={N}. The
+    /// numbers ascend, and stand there as they are written. The document is
+    /// pathmeter.program-slope/1.
+    #[arg(
+        long, value_name = "N=NUMBERS", value_parser = ProgramSlope::parse,
+        conflicts_with_all = [
+            "new", "against", "benchmarks", "explain", "by_area", "lines", "returns", "check",
+            "budget", "bisect", "threshold", "across", "format", "write"
+        ]
+    )]
+    pub(crate) slope: Option<ProgramSlope>,
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,

@@ -2,6 +2,7 @@
 
 mod program;
 mod request;
+mod slope;
 
 use pathmeter_model::{Configuration, Measurement, differences};
 use pathmeter_report::AreaSums;
@@ -28,6 +29,9 @@ pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(slope) = &args.slope {
+        return slope::run(args, slope, screen);
+    }
     let Request { subjects, budget, across, formats } = Request::new(args, screen)?;
     let whole = measured(args, subjects, screen)?;
     let results = only_process(args.only_process.as_deref(), &whole)?;

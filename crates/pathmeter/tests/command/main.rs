@@ -25,6 +25,7 @@ mod named;
 mod new_probe;
 mod output;
 mod plan;
+mod program_slope;
 mod report;
 mod results;
 mod rows;

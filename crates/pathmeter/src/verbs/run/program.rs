@@ -79,7 +79,7 @@ fn programs(args: &RunArgs, screen: &Screen) -> Result<Vec<CellProgram>, Failure
 }
 
 /// There is nothing to run. Results do not hold the files of their program, but its words.
-fn unnamed(subjects: &[Subject]) -> Failure {
+pub(super) fn unnamed(subjects: &[Subject]) -> Failure {
     let again = match subjects.iter().find_map(Subject::command) {
         Some(command) => format!("again after the kernels and two dashes: -- {command}"),
         None => "after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS".to_owned(),

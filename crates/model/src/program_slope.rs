@@ -1,0 +1,358 @@
+//! The document of a program's slope, `pathmeter.program-slope/1`: what the rows, regions and
+//! windows of a program cost by a number among its arguments.
+//!
+//! The value of a row with a number is its median there, as everywhere. Runs are compared in pairs:
+//! the first later run with one number and the first with another were disturbed alike. A row of
+//! which most pairs do not have the difference of its values *scatters*, and is on no function.
+
+use std::collections::BTreeSet;
+
+use pathmeter_stats::Histogram;
+use pathmeter_trace::RowKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::difference::difference;
+use crate::slope::fit;
+use crate::{Configuration, Measurement, PathResult, Polynomial, SideInfo, SlopePiece, Status};
+
+/// The name and version of the document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ProgramSlopeSchema {
+    /// The only version so far.
+    #[default]
+    #[serde(rename = "pathmeter.program-slope/1")]
+    V1,
+}
+
+/// What a program costs by a number among its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramSlopeResult {
+    /// Always `pathmeter.program-slope/1`.
+    pub schema: ProgramSlopeSchema,
+    /// The kernel.
+    pub base: SideInfo,
+    /// All that the measurement with the first number depends on; those with the others differ in
+    /// the arguments alone.
+    pub configuration: Configuration,
+    /// The word that stands for the number among the arguments.
+    pub word: String,
+    /// The numbers, in ascending order.
+    pub numbers: Vec<u64>,
+    /// The numbers as the program is given them.
+    pub digits: Vec<String>,
+    /// The program and its arguments, with the word.
+    pub command: Vec<String>,
+    /// The rows by kind and name, all own work, and the sum; then the regions and windows.
+    pub rows: Vec<ProgramSlopeRow>,
+    /// Regions and windows that were not measured with every number.
+    pub unmeasured: Vec<String>,
+}
+
+/// What one row costs by the number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramSlopeRow {
+    /// Its name.
+    pub row: String,
+    /// Its kind; null of a region or a window, whose values are of one execution.
+    pub kind: Option<RowKind>,
+    /// Its instructions with each number.
+    pub values: Vec<u64>,
+    /// The least and the largest that pairs of runs differ by, from the first number to each of the
+    /// others.
+    pub ranges: Vec<[i64; 2]>,
+    /// Whether, with some number, not most pairs of runs have the difference of the values. Then
+    /// there is no function.
+    pub scatters: bool,
+    /// The line or parabola through all values; null if there is none, if it scatters, or if a
+    /// parabola goes through no more than three.
+    pub function: Option<Polynomial>,
+    /// The linear pieces from number to number, joined where they are on one line: where one ends
+    /// and another begins, the function bends. Empty if it scatters.
+    pub pieces: Vec<SlopePiece>,
+}
+
+impl ProgramSlopeRow {
+    /// Whether it is work that the program itself causes.
+    pub fn is_own_work(&self) -> bool {
+        self.kind.is_some_and(RowKind::is_own_work)
+    }
+
+    /// Whether it is known to cost more, or less, with the last number than with the first: by a
+    /// function, or in every pair of runs.
+    pub fn depends(&self) -> bool {
+        let [least, most] = self.range();
+        if self.scatters {
+            return least.signum() == most.signum() && least != 0;
+        }
+        self.values.windows(2).any(|two| two[0] != two[1])
+    }
+
+    /// The least and the largest that pairs of runs differ by from the first number to the last.
+    pub fn range(&self) -> [i64; 2] {
+        self.ranges.last().copied().unwrap_or([0, 0])
+    }
+
+    /// Whether it bends though it scatters: no slope that the first two of these numbers allow is
+    /// one that the first and the last allow.
+    pub fn is_bent(&self, numbers: &[u64]) -> bool {
+        let [first, .., last] = &self.ranges[..] else { return false };
+        let units = |at: Option<&u64>| at.zip(numbers.first()).map(|(to, from)| to - from);
+        let Some((near, far)) = units(numbers.get(1)).zip(units(numbers.last())) else {
+            return false;
+        };
+        let is_below = |one: i64, of: u64, other: i64, of_other: u64| {
+            i128::from(one) * i128::from(of_other) < i128::from(other) * i128::from(of)
+        };
+        let is_steeper = is_below(first[1], near, last[0], far);
+        self.depends() && (is_steeper || is_below(last[1], far, first[0], near))
+    }
+
+    /// The numbers at which it bends.
+    pub fn bends(&self) -> impl Iterator<Item = u64> {
+        self.pieces.iter().skip(1).map(|piece| piece.from)
+    }
+}
+
+impl ProgramSlopeResult {
+    /// Of these results of one program with ascending numbers, each with its digits; `command` has
+    /// the word. None without results.
+    pub fn of(
+        (word, command): (&str, Vec<String>),
+        steps: &[(u64, String)],
+        results: &[Measurement],
+    ) -> Option<Self> {
+        let base = results.first()?;
+        let (numbers, digits): (Vec<u64>, Vec<String>) = steps.iter().cloned().unzip();
+        let (rows, unmeasured) = rows(&numbers, results);
+        Some(Self {
+            schema: ProgramSlopeSchema::V1,
+            base: SideInfo::from(base),
+            configuration: base.configuration.clone(),
+            word: word.to_owned(),
+            numbers,
+            digits,
+            command,
+            rows,
+            unmeasured,
+        })
+    }
+
+    /// All own work.
+    pub fn own_work(&self) -> Option<&ProgramSlopeRow> {
+        self.rows.iter().find(|row| row.kind == Some(RowKind::OwnWork))
+    }
+}
+
+/// The rows, and the names of those that are not there with every number.
+fn rows(numbers: &[u64], results: &[Measurement]) -> (Vec<ProgramSlopeRow>, Vec<String>) {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let (mut rows, mut unmeasured) = (Vec::new(), Vec::new());
+    for path in results.iter().flat_map(|result| &result.paths) {
+        if !seen.insert(&path.path) {
+            continue;
+        }
+        match row(path, numbers, results) {
+            Some(row) => rows.push(row),
+            None => unmeasured.push(path.path.clone()),
+        }
+    }
+    let place = |row: &ProgramSlopeRow| row.kind.map_or((1, None), |kind| (0, Some(kind)));
+    rows.sort_by_key(place);
+    (rows, unmeasured)
+}
+
+/// The row of this path; None if it is not there with some number.
+fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<ProgramSlopeRow> {
+    let kind = path.work.as_ref().map(|work| work.kind);
+    let of = |result: &Measurement| match result.paths.iter().find(|it| it.path == path.path) {
+        Some(there) if there.status == Status::Ok => Some(Executions::of(there)?),
+        None if kind.is_some() => Some(Executions::none(result)),
+        _ => None,
+    };
+    let steps = results.iter().map(of).collect::<Option<Vec<Executions>>>()?;
+    let (first, others) = steps.split_first()?;
+    let pairs: Vec<Pairs> = others.iter().map(|step| Pairs::of(first, step)).collect();
+    let values: Vec<u64> = steps.iter().map(|step| step.value).collect();
+    let scatters = pairs.iter().any(|pairs| !pairs.are_most);
+    let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
+    let rises = points.iter().map(|(number, value)| (*number, difference((first.value, *value))));
+    let (_, pieces) = if scatters { (None, Vec::new()) } else { fit(&rises.collect::<Vec<_>>()) };
+    Some(ProgramSlopeRow {
+        row: path.path.clone(),
+        kind,
+        values,
+        ranges: pairs.iter().map(|pairs| pairs.range).collect(),
+        scatters,
+        function: if scatters { None } else { Polynomial::through(&points) },
+        pieces,
+    })
+}
+
+/// What a row costs with one number.
+struct Executions {
+    value: u64,
+    /// Run by run.
+    runs: Vec<Vec<u64>>,
+}
+
+impl Executions {
+    /// None without any.
+    fn of(path: &PathResult) -> Option<Self> {
+        let runs = path.runs().into_iter().map(<[u64]>::to_vec).collect();
+        Some(Self { value: path.value()?, runs })
+    }
+
+    /// A row of a program that did no work of its kind.
+    fn none(result: &Measurement) -> Self {
+        let runs = result.later_runs().unwrap_or(0).max(1);
+        Self { value: 0, runs: vec![vec![0]; runs] }
+    }
+}
+
+/// The runs with two numbers, in pairs.
+struct Pairs {
+    /// The least and the largest difference.
+    range: [i64; 2],
+    /// Whether most have the difference of the two values.
+    are_most: bool,
+}
+
+impl Pairs {
+    fn of(from: &Executions, to: &Executions) -> Self {
+        let runs = from.runs.iter().zip(&to.runs);
+        let differences: Vec<i64> = runs.flat_map(|(from, to)| differences(from, to)).collect();
+        let by = difference((from.value, to.value));
+        let agreeing = differences.iter().filter(|it| **it == by).count();
+        let range = differences.iter().min().zip(differences.iter().max());
+        Self {
+            range: range.map_or([by; 2], |(least, most)| [*least, *most]),
+            are_most: 2 * agreeing > differences.len(),
+        }
+    }
+}
+
+/// What the executions in a pair of runs differ by, one by one; or their medians, if there are not
+/// as many in both, as of a region that is executed once for each unit.
+fn differences(from: &[u64], to: &[u64]) -> Vec<i64> {
+    if from.len() == to.len() {
+        return from.iter().zip(to).map(|(from, to)| difference((*from, *to))).collect();
+    }
+    let median = |run: &[u64]| run.iter().copied().collect::<Histogram>().median();
+    median(from).zip(median(to)).map(difference).into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::example::runs::{ProgramExample, program, row as work, run};
+    use crate::{OWN_WORK, Ratio, Unit, example};
+
+    /// A program of which `costs` gives the rows in each of seven runs with a number.
+    fn measured(
+        number: u64,
+        costs: impl Fn(u64, u64) -> Vec<(RowKind, &'static str, u64)>,
+    ) -> ProgramExample {
+        let rows = |at| {
+            let rows = costs(number, at).into_iter();
+            rows.map(|(kind, name, cost)| work(kind, name, number, cost)).collect()
+        };
+        program(
+            "k",
+            example::configuration("6.1.0", 7),
+            (0..7).map(|at| run(0, rows(at))).collect(),
+        )
+    }
+
+    fn slope(
+        numbers: &[u64],
+        costs: impl Fn(u64, u64) -> Vec<(RowKind, &'static str, u64)> + Copy,
+        regions: impl Fn(u64) -> Vec<PathResult>,
+    ) -> ProgramSlopeResult {
+        let result = |number: &u64| {
+            ProgramExample { regions: regions(*number), ..measured(*number, costs) }.result()
+        };
+        let results: Vec<Measurement> = numbers.iter().map(result).collect();
+        let steps: Vec<(u64, String)> = numbers.iter().map(|n| (*n, n.to_string())).collect();
+        ProgramSlopeResult::of(("N", vec!["loop".into(), "N".into()]), &steps, &results).unwrap()
+    }
+
+    fn find<'a>(slope: &'a ProgramSlopeResult, name: &str) -> &'a ProgramSlopeRow {
+        slope.rows.iter().find(|row| row.row == name).unwrap()
+    }
+
+    const NUMBERS: [u64; 4] = [25, 50, 100, 200];
+
+    #[test]
+    fn lines_parabolas_and_bends_are_told_apart_and_scatter_is_no_function() {
+        let costs = |n: u64, run: u64| {
+            vec![
+                (RowKind::User, "", 5000 + 7 * n),
+                (RowKind::Syscall, "getppid", 321 * n),
+                (RowKind::Syscall, "read", 25 * n * n),
+                (RowKind::Syscall, "write", 90 * n + 40 * n.saturating_sub(100)),
+                (RowKind::Syscall, "execve", 110_000 + (run * n * 37 + n * 11) % 900),
+                (
+                    RowKind::PageFault,
+                    "write, page not present",
+                    2200 * n + (run * n * 37 + n * 11) % 90,
+                ),
+            ]
+        };
+        let slope = slope(&NUMBERS, costs, |_| Vec::new());
+        let whole = |numerator| Ratio { numerator, denominator: 1 };
+        let function = |name| find(&slope, name).function;
+        assert_eq!(
+            function("getppid"),
+            Some(Polynomial { constant: whole(0), per_unit: whole(321), per_square: whole(0) })
+        );
+        assert_eq!(
+            function("read"),
+            Some(Polynomial { constant: whole(0), per_unit: whole(0), per_square: whole(25) })
+        );
+        let write = find(&slope, "write");
+        assert_eq!((write.function, write.bends().collect::<Vec<_>>()), (None, vec![100]));
+        for (name, depends) in [("execve", false), ("page fault: write, page not present", true)] {
+            let row = find(&slope, name);
+            assert!(row.scatters && row.pieces.is_empty() && row.function.is_none(), "{row:?}");
+            assert_eq!((row.depends(), row.is_bent(&NUMBERS)), (depends, false), "{row:?}");
+        }
+        let own = slope.own_work().unwrap();
+        assert_eq!((&*own.row, own.scatters, own.depends()), (OWN_WORK, true, true));
+    }
+
+    #[test]
+    fn a_row_that_some_number_lacks_cost_nothing_there_and_a_region_was_not_measured() {
+        let costs = |n: u64, _| match n {
+            0 => vec![(RowKind::User, "", 5000)],
+            n => vec![(RowKind::User, "", 5000), (RowKind::Syscall, "getppid", 321 * n)],
+        };
+        let region = |n| match n {
+            0 => Vec::new(),
+            n => vec![PathResult::ok("user.a", Unit::Instructions, &[vec![n; 6]], Vec::new())],
+        };
+        let slope = slope(&[0, 10, 20], costs, region);
+        let getppid = find(&slope, "getppid");
+        assert_eq!((&*getppid.values, getppid.scatters), (&[0, 3210, 6420][..], false));
+        assert_eq!(slope.unmeasured, ["user.a"]);
+    }
+
+    #[test]
+    fn a_region_is_compared_execution_by_execution_or_by_its_medians() {
+        let costs = |n: u64, _| vec![(RowKind::User, "", 5000 + n)];
+        let regions = |n: u64| {
+            let once: Vec<Vec<u64>> = (0..6).map(|run| vec![9 * n + run]).collect();
+            let each: Vec<Vec<u64>> =
+                (0..6).map(|_| vec![300; usize::try_from(n).unwrap()]).collect();
+            let ok =
+                |name, runs: &[Vec<u64>]| PathResult::ok(name, Unit::Instructions, runs, vec![]);
+            vec![ok("user.once", &once), ok("user.each", &each)]
+        };
+        let slope = slope(&NUMBERS, costs, regions);
+        let once = find(&slope, "user.once");
+        assert!(!once.scatters && once.kind.is_none(), "{once:?}");
+        assert_eq!(once.function.unwrap().per_unit, Ratio { numerator: 9, denominator: 1 });
+        assert_eq!(once.ranges, [[225; 2], [675; 2], [1575; 2]]);
+        assert!(!find(&slope, "user.each").depends());
+    }
+}
