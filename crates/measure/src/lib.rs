@@ -38,6 +38,7 @@ pub mod process_choice;
 mod program_code;
 pub mod program_failure;
 mod program_lines;
+mod program_functions;
 pub mod program_point_windows;
 mod program_processes;
 pub mod program_result;

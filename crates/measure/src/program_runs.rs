@@ -1,19 +1,17 @@
 //! The runs of a program, from what the program plugin counted: each row with its name.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use pathmeter_model::{
-    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
-    lower_median,
+    Check, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit, lower_median,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts,
-    AlsoCounted, FIRST_WINDOW, KernelPlaces, RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE,
-    VECTOR, counted_events, folded,
+    Account, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts, AlsoCounted,
+    KernelPlaces, RegionWindow, Symbols, UNNAMED, VECTOR, counted_events,
 };
 
 use crate::executions::counted;
+use crate::program_functions::{Cells, check_functions, functions};
 use crate::program_point_windows::ProgramWindows;
 use crate::program_processes::{self, include, processes};
 use crate::program_threads::{self, add_threads};
@@ -76,11 +74,12 @@ pub fn accounted(
             return Err(in_run(misuse));
         }
         let counted = run(&account, *clock, places, also).map_err(|what| in_run(&what))?;
-        check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
+        let executed = Cells { steps: account.cells, events: account.event_cells };
+        check_functions(&counted, &executed, places).map_err(|what| in_run(&what))?;
         of_processes = of_processes.or_else(|| program_processes::note(&account.processes));
         of_threads = of_threads.or_else(|| program_threads::note(&account.threads));
         all.push(account.regions);
-        cells.push(account.cells);
+        cells.push(executed);
         windows.push(account.windows);
         let idle = counted.clock.idle;
         slept.push(Slept { processes: account.processes, sleeps: account.sleeps, idle });
@@ -101,69 +100,6 @@ pub struct KernelNames {
     pub symbols: Symbols,
     /// The windows between two of its points that are asked for.
     pub windows: ProgramWindows,
-}
-
-/// By function: calls and instructions.
-type Functions = BTreeMap<String, (u64, u64)>;
-
-/// The functions of each row, all of one run, so that they add up: the run after the first that has
-/// the row's median, or the first itself if there is no other.
-fn functions(
-    runs: &[Vec<AccountCell>],
-    names: &[String],
-    kernel: &KernelNames,
-) -> Vec<RowFunctions> {
-    let first = usize::from(runs.len() > 1);
-    let shown = runs.get(first..).unwrap_or_default();
-    let mut costs: BTreeMap<(RowKind, String), Vec<Functions>> = BTreeMap::new();
-    for (at, cells) in shown.iter().enumerate() {
-        for cell in cells {
-            let nothing = || vec![Functions::new(); shown.len()];
-            let runs = costs.entry(row_of(cell, names, kernel)).or_insert_with(nothing);
-            if let Some(functions) = runs.get_mut(at) {
-                count(cell, functions, &kernel.symbols);
-            }
-        }
-    }
-    let row = |((kind, name), runs): ((RowKind, String), Vec<Functions>)| {
-        Some(RowFunctions { kind, name, functions: typical(runs)? })
-    };
-    costs.into_iter().filter_map(row).collect()
-}
-
-/// Adds a cell to its function.
-fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
-    let (function, begins) = match symbols.resolve(cell.address) {
-        Some(found) => (folded(found.name).to_owned(), found.offset == 0),
-        None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
-        None => ("(no symbol)".to_owned(), false),
-    };
-    let (calls, instructions) = functions.entry(function).or_default();
-    *calls += if begins { cell.times } else { 0 };
-    *instructions += cell.instructions;
-}
-
-/// The functions of the first of these runs that has the median of their instructions. None if that
-/// run has none, because the row is absent there.
-fn typical(runs: Vec<Functions>) -> Option<Vec<FunctionCost>> {
-    let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
-    let median = lower_median(runs.iter().map(sum));
-    let run = runs.into_iter().find(|run| sum(run) == median)?;
-    let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
-    let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
-    (!functions.is_empty()).then_some(functions)
-}
-
-/// The row, or region, that a cell belongs to.
-fn row_of(cell: &AccountCell, names: &[String], kernel: &KernelNames) -> (RowKind, String) {
-    if cell.kind != RowKind::Region {
-        return (cell.kind, row_name(cell.kind, cell.id, &kernel.places));
-    }
-    if let Some(window) = cell.id.checked_sub(FIRST_WINDOW) {
-        return (RowKind::Region, kernel.windows.name(window).unwrap_or("?").to_owned());
-    }
-    let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
-    (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
 }
 
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
@@ -243,44 +179,6 @@ fn run(
     let mut processes = processes(&account.processes, &rows, named)?;
     add_threads(&mut processes, account, named)?;
     Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
-}
-
-/// Whether the instructions of each row are in its functions, if these are counted: no more and no
-/// less. Code of programs has none.
-fn check_functions(
-    run: &ProgramRun,
-    cells: &[AccountCell],
-    places: &KernelPlaces,
-) -> Result<(), String> {
-    if cells.is_empty() {
-        return Ok(());
-    }
-    let mut sums: BTreeMap<(RowKind, String), u64> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.kind != RowKind::Region) {
-        let sum = sums.entry((cell.kind, row_name(cell.kind, cell.id, places))).or_default();
-        *sum = sum.saturating_add(cell.instructions);
-    }
-    for row in run.rows.iter().filter(|row| row.kind != RowKind::User) {
-        let sum = sums.remove(&(row.kind, row.name.clone())).unwrap_or(0);
-        if sum != row.instructions {
-            let (name, counted) =
-                (pathmeter_model::row_name(row.kind, &row.name), row.instructions);
-            return Err(format!(
-                "{name} has {counted} instructions, but {sum} in its functions: that is worth a \
-                 report"
-            ));
-        }
-    }
-    match sums.into_iter().find(|(_, sum)| *sum > 0) {
-        Some(((kind, name), sum)) => {
-            let name = pathmeter_model::row_name(kind, &name);
-            Err(format!(
-                "{sum} instructions are in functions of {name}, which is no row: that is worth a \
-                 report"
-            ))
-        }
-        None => Ok(()),
-    }
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramRow {

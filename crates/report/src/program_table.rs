@@ -3,6 +3,7 @@
 mod compared_processes;
 mod compared_sleeps;
 mod comparison;
+mod function_events;
 mod next_step;
 mod processes;
 mod sleeps;
@@ -19,6 +20,7 @@ pub(crate) use comparison::program_comparison_table;
 
 use pathmeter_trace::Event;
 
+use self::function_events::events_by_function;
 use self::processes::processes;
 use self::sleeps::sleeps;
 use self::unseen::unseen;
@@ -130,8 +132,9 @@ fn functions(result: &Measurement, shown: Rows, style: Style) -> String {
     let mut rows: Vec<&PathResult> = some.collect();
     rows.sort_by_key(|row| (row.work.is_some(), Reverse(in_functions(row))));
     let more = more_rows(rows.len().saturating_sub(most_rows), style);
-    let tables =
-        rows.into_iter().take(most_rows).map(|row| row_functions(row, most_functions, style));
+    let tables = rows.into_iter().take(most_rows).map(|row| {
+        row_functions(row, most_functions, style) + &events_by_function(row, shown, style)
+    });
     tables.collect::<String>() + &more + "\n" + &style.quiet(OF_ONE_RUN)
 }
 

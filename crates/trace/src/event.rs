@@ -138,6 +138,11 @@ impl Event {
         }
     }
 
+    /// Whether it is a class of instructions, so that it is known which function executes it.
+    pub fn is_class(self) -> bool {
+        matches!(self, Self::IndirectBranches | Self::MispredictedReturns | Self::Slow(_))
+    }
+
     /// Whether versions of QEMU count it differently: some accesses of complex instructions are
     /// made by helpers, which not every version shows to a plugin.
     pub fn depends_on_qemu(self) -> bool {

@@ -27,7 +27,7 @@ mod recording;
 mod witness;
 
 pub use accounts::{
-    Account, AccountCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
+    Account, AccountCell, EventCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
     AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
     AccountTree, AccountWindow, Accounts, AlsoCounted, CODE_PAGE_BYTES, CodePage, CodePlace,
     DEEPEST_CALL, FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse, Owner,

@@ -249,6 +249,16 @@ fn cells_are_read_back() {
     assert_eq!(run.cells[0].instructions, 8, "two of four faulted and went on elsewhere");
 }
 
+#[test]
+fn events_in_cells_are_read_back() {
+    let address = 0xffff_ffff_8100_0040;
+    let lfence = Event::named("lfence").unwrap();
+    let class = classes().position(|event| event == lfence).unwrap() as u64;
+    let run = Stream::new().record(22, &[1, 2, address, class, 3]).rows(0, &[]).run();
+    let kind = RowKind::Syscall;
+    assert_eq!(run.event_cells, [EventCell { kind, id: 2, address, event: lfence, number: 3 }]);
+}
+
 /// A row of own work as a process has it.
 const READ: [u64; 11] = [1, 7, 2, 100, 10, 8, 0, 0, 0, 0, 0];
 
@@ -451,8 +461,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x05\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(22, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x06\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(23, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -478,6 +488,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
         (good().record(7, &[unknown, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
+        (good().record(22, &[unknown, 0, 1, 0, 1]), 0, "a row's kind is unknown"),
+        (good().record(22, &[1, 0, 1, 64, 1]), 0, "an event is unknown"),
         (
             good().record(8, &[0, 1, 2, 1, 0, 0, 0, 1, 0]),
             0,
@@ -625,6 +637,7 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9, 10, 11, 12]);
     assert_eq!(["SLEEPS", "SLEEP"].map(|name| plugin[name]), [13, 14]);
     assert_eq!(["THREADS", "THREAD", "THREAD_PART"].map(|name| plugin[name]), [15, 16, 17]);
+    assert_eq!(plugin["EVENT_CELL"], 22);
     let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }

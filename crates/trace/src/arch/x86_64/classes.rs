@@ -140,11 +140,18 @@ mod tests {
         records.chunks(2 + forms).map(|one| ((one[0], one[1]), one[2..].to_vec())).collect()
     }
 
+    fn sorted(events: impl Iterator<Item = Event>) -> impl Iterator<Item = Event> {
+        let mut all: Vec<Event> = events.collect();
+        all.sort_by_key(|event| event.index());
+        all.into_iter()
+    }
+
     #[test]
     fn the_plugin_has_room_for_it() {
         let plugin = constants("program/classes.h");
         assert!(classes().len() as u64 <= plugin["MOST_CLASSES"]);
         assert_eq!(constants("arch/x86_64/form.h")["CLASS_MAPS"], MAPS.len() as u64);
+        assert!(Event::all().filter(|it| it.is_class()).eq(sorted(classes())));
         assert_eq!(forms().count(), 4 * 2 * 256);
         assert_eq!(usize::from(class_table(false)[8]), classes().len());
         let mispredicted = [false, true].map(|returns| class_table(returns)[10]);
