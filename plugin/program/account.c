@@ -253,7 +253,7 @@ static void hand_over(struct task *task)
 	cell.steps = cell.surplus = 0;
 	for (cell.class = 1; cell.class <= classes.count; cell.class++) {
 		cell.times = task->user.events[cell.class - 1];
-		if (cells.functions && cell.times)
+		if (cells.functions && cell.times && !is_turn(cell.class))
 			add_cell(&cell);
 	}
 	enter_work(task, AGENT, 0, 0, &task->user);
@@ -401,6 +401,7 @@ void begin_task(const struct reading *now)
 	struct task *task = account.current;
 
 	settle(now);
+	take_back_preemption(task);
 	take(counts_of(account.current), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);

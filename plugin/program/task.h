@@ -143,6 +143,7 @@ struct task {
 	bool becomes_first;	/* of its process's threads, once its system call ends */
 	bool away;		/* it is switched away from; and was woken since then: */
 	bool woken;
+	bool preempted;		/* the last switch to it ended a preemption */
 	uint64_t woken_at;	/* in steps */
 	struct waker waker;
 	uint64_t idle_before;	/* steps that the CPU had waited; and how often it had: */

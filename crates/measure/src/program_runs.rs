@@ -7,7 +7,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{
     Account, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts, AlsoCounted,
-    KernelPlaces, RegionWindow, Symbols, UNNAMED, VECTOR, counted_events,
+    Event, KernelPlaces, RegionWindow, Sleepless, Symbols, UNNAMED, VECTOR, counted_events,
 };
 
 use crate::executions::counted;
@@ -41,6 +41,13 @@ pub struct Slept {
     pub sleeps: AccountSleeps,
     /// Steps of the clock in which the CPU idled.
     pub idle: u64,
+}
+
+impl Slept {
+    /// Whether the kernel's wake-ups were seen, without which no switch is known to be a sleep.
+    pub(crate) fn has_wake_ups(&self) -> bool {
+        self.sleeps.sleepless != Some(Sleepless::WakeUp)
+    }
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`,
@@ -85,7 +92,9 @@ pub fn accounted(
         slept.push(Slept { processes: account.processes, sleeps: account.sleeps, idle });
         runs.push(counted);
     }
-    let mut regions = regions(&all);
+    let known = slept.iter().all(Slept::has_wake_ups);
+    let named: Vec<Event> = Event::all().filter(|event| known && event.is_of_tasks()).collect();
+    let mut regions = regions(&all, &named);
     regions.extend(kernel.windows.rows(&windows, also.lines));
     let functions = functions(&cells, &names, kernel);
     let notes = of_processes.into_iter().chain(of_threads).collect();
@@ -104,7 +113,7 @@ pub struct KernelNames {
 
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
 /// those of the first one are cold.
-fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
+fn regions(runs: &[Vec<AccountRegion>], named: &[Event]) -> Vec<PathResult> {
     let mut names: Vec<&str> = Vec::new();
     for region in runs.iter().flatten() {
         if !names.contains(&&*region.name) {
@@ -118,12 +127,17 @@ fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
         let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
         let samples: Vec<Vec<RegionWindow>> = sampled.iter().map(windows).collect();
-        path(name, &all, &samples)
+        path(name, &all, &samples, named)
     };
     names.iter().map(region).collect()
 }
 
-fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> PathResult {
+fn path(
+    name: &str,
+    all: &[AccountRegion],
+    samples: &[Vec<RegionWindow>],
+    named: &[Event],
+) -> PathResult {
     let path = format!("user.{name}");
     let failed: Vec<&str> =
         all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
@@ -148,7 +162,7 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
     }
-    counted(&path, samples, checks)
+    counted(&path, samples, named, checks)
 }
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock

@@ -62,7 +62,8 @@ pub(crate) fn function_changes(
     let mut functions: Vec<FunctionChange> =
         names.into_iter().map(change).filter(FunctionChange::differs).collect();
     functions.sort_by_key(|one| {
-        let events = one.events.values().fold(0, |sum: u64, it| sum.saturating_add(it.unsigned_abs()));
+        let events =
+            one.events.values().fold(0, |sum: u64, it| sum.saturating_add(it.unsigned_abs()));
         (Reverse((one.difference.unsigned_abs(), events)), one.function.clone())
     });
     functions

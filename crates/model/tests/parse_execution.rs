@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use common::{path, runs::*, whole};
 use pathmeter_model::example::runs::{ProgramExample, sleep};
 use pathmeter_model::{
-    FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError,
-    ProgramRow, RowFunctions, RowKind, SleepResult, command_line, parse_measurement,
+    FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, ProgramRow,
+    RowFunctions, RowKind, SleepResult, command_line, parse_measurement,
 };
 use pathmeter_trace::{Event, SlowInstruction};
 use serde_json::{Value, json};
@@ -295,7 +295,8 @@ fn the_events_of_a_rows_functions_are_those_of_a_run_in_which_it_costs_as_much()
             events: BTreeMap::from([(lfence, in_function)]),
         };
         let functions = vec![function];
-        let functions = vec![RowFunctions { kind: RowKind::Syscall, name: "read".into(), functions }];
+        let functions =
+            vec![RowFunctions { kind: RowKind::Syscall, name: "read".into(), functions }];
         let example = program("vmlinuz", vec![run(&[read]); 3]);
         let result = ProgramExample { events: vec![lfence], functions, ..example };
         parse_measurement(&bytes(&result)).err().map(|error| error.to_string())

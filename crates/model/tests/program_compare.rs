@@ -480,7 +480,8 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
 /// This result, with all instructions that the row has in this run in one function.
 fn explained(result: ProgramExample, run: usize) -> ProgramExample {
     let ProgramRow { kind, name, instructions, .. } = result.runs[run].rows[0].clone();
-    let function = FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
+    let function =
+        FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
     let functions = vec![RowFunctions { kind, name, functions: vec![function] }];
     ProgramExample { functions, ..result }
 }
@@ -501,10 +502,8 @@ fn with_events(lfences: u64, locked: u64) -> ProgramExample {
         instructions: 50,
         events: of(numbers),
     };
-    let functions = vec![
-        function("fence", &[(lfence, lfences)]),
-        function("work", &[(lock, locked)]),
-    ];
+    let functions =
+        vec![function("fence", &[(lfence, lfences)]), function("work", &[(lock, locked)])];
     let functions = vec![RowFunctions { kind: Syscall, name: "read".into(), functions }];
     let example = program("vmlinuz", vec![run(&[read]); 7]);
     ProgramExample { events: vec![lock, lfence], functions, ..example }
@@ -519,6 +518,27 @@ fn the_function_that_executes_an_event_more_is_told() {
     assert_eq!((&*fence.function, fence.difference), ("fence", 0));
     let lfence = Event::Slow(SlowInstruction::Lfence);
     assert_eq!(fence.events, EventDifferences::from([(lfence, 1)]));
+}
+
+/// A `read` of as many instructions in which the task slept and was preempted so often.
+fn sleeping(sleeps: u64, preemptions: u64) -> ProgramExample {
+    let switches = [(Event::Sleeps, sleeps), (Event::Preemptions, preemptions)];
+    let events = switches.into_iter().filter(|(_, number)| *number > 0).collect();
+    let read = ProgramRow { events, ..row(Syscall, "read", 1, 100) };
+    let example = program("vmlinuz", vec![run(&[read]); 7]);
+    ProgramExample { events: vec![Event::Sleeps, Event::Preemptions], ..example }
+}
+
+#[test]
+fn a_sleep_more_is_a_cost_and_a_preemption_may_be_the_timers() {
+    let slept = compared(&sleeping(1, 1), &sleeping(2, 1));
+    let read = named(&slept, "read");
+    assert_eq!((read.verdict, &*read.events[0].event), (EventsDiffer, "sleeps"));
+    let preempted = compared(&sleeping(1, 1), &sleeping(1, 3));
+    let read = named(&preempted, "read");
+    assert_eq!(read.verdict, Same);
+    let [event] = &read.events[..] else { panic!("{read:?}") };
+    assert_eq!((&*event.event, event.difference, event.is_shown()), ("preemptions", 2, true));
 }
 
 #[test]

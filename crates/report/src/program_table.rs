@@ -7,6 +7,7 @@ mod function_events;
 mod next_step;
 mod processes;
 mod sleeps;
+mod switches;
 mod unseen;
 
 use std::cmp::Reverse;
@@ -23,6 +24,7 @@ use pathmeter_trace::Event;
 use self::function_events::events_by_function;
 use self::processes::processes;
 use self::sleeps::sleeps;
+use self::switches::switches;
 use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
@@ -73,6 +75,7 @@ pub(crate) fn program_table(
         "\n".to_owned(),
         add_up(result, execution, style),
         processes(result, rows, style),
+        switches(result, rows, style),
         sleeps(execution, rows, style),
         functions(result, rows, style),
         regions(result, style),

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use common::configuration;
 use pathmeter_model::example::runs::{self as example, ProgramExample, row, run, sleep};
 use pathmeter_model::{
-    Ended, FunctionCost, Measurement, Output, PathResult, Program, ProgramRow, ProgramRun, RowFunctions,
-    RowKind, SleepResult, Threshold, Unit, Written, compare,
+    Ended, FunctionCost, Measurement, Output, PathResult, Program, ProgramRow, ProgramRun,
+    RowFunctions, RowKind, SleepResult, Threshold, Unit, Written, compare,
 };
 use pathmeter_report::{
     AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
@@ -311,7 +311,8 @@ fn calls(rows: &[(&str, [u64; 7])]) -> Measurement {
         let mut later = runs[1..].to_vec();
         later.sort_unstable();
         let instructions = later[2];
-        let function = FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
+        let function =
+            FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
         RowFunctions { kind: Syscall, name: (*name).to_owned(), functions: vec![function] }
     });
     let example = program("vmlinuz", "6.1.0", (0..7).map(run_of).collect());
@@ -366,6 +367,26 @@ fn the_function_with_one_more_lfence_is_named() {
     let table = comparison_table(&comparison, shown, NARROW);
     let line = table.lines().find(|line| line.starts_with("lfence")).unwrap();
     assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["lfence", "+1", "copy_page", "+1"]);
+}
+
+#[test]
+fn who_was_switched_and_who_woke_is_shown_by_row_and_region() {
+    let with = |row: ProgramRow, events: &[(Event, u64)]| ProgramRow {
+        events: events.iter().copied().collect(),
+        ..row
+    };
+    let rows = vec![
+        with(row(User, "", 1, 9_000), &[(Event::Preemptions, 3)]),
+        with(row(Syscall, "read", 5, 5_000), &[(Event::Sleeps, 5)]),
+        with(row(Syscall, "write", 5, 4_000), &[(Event::WakeUps, 5)]),
+        with(row(Interrupt, "timer", 9, 3_000), &[(Event::WakeUps, 2)]),
+        row(Syscall, "close", 5, 900),
+    ];
+    let example = program("vmlinuz", "6.1.0", vec![run(0, rows); 7]);
+    let events = vec![Event::Sleeps, Event::Preemptions, Event::WakeUps];
+    let table = program_table(&ProgramExample { events, ..example }, Folded, PLAIN);
+    let begins = table.find("switched in").unwrap();
+    insta::assert_snapshot!(table[begins..].split("\n\n").next().unwrap());
 }
 
 /// The table of two such results.

@@ -418,3 +418,19 @@ fn the_events_of_a_row_are_those_of_its_functions() {
     let more = refused(of(vec![fencing(&cells, 0)]), &[40]);
     assert!(more.starts_with("run 1: 3 lfence are in functions of softirqs, which has"), "{more}");
 }
+
+#[test]
+fn a_region_tells_switches_if_the_kernels_wake_ups_are_known() {
+    let names = |sleepless| {
+        let regions = vec![region("a", &[5], 0)];
+        let sleeps = AccountSleeps { sleepless, ..AccountSleeps::default() };
+        let run = Account { regions, sleeps, ..account(vec![row(RowKind::User, 0, 10)]) };
+        let read = accounted(of(vec![run]), &[10], &kernel(), AlsoCounted::default()).unwrap();
+        read.regions[0].events.clone().unwrap().names
+    };
+    let switches = ["sleeps", "preemptions", "wake-ups"];
+    let told = names(None);
+    assert!(switches.iter().all(|name| told.iter().any(|it| it == name)), "{told:?}");
+    let told = names(Some(Sleepless::WakeUp));
+    assert!(!switches.iter().any(|name| told.iter().any(|it| it == name)), "{told:?}");
+}

@@ -1,8 +1,6 @@
 //! Two subjects: every path, the worst change first, with the functions that changed it.
 
-use pathmeter_model::{
-    Comparison, FunctionChange, Measurement, PathComparison, SideInfo, Verdict,
-};
+use pathmeter_model::{Comparison, FunctionChange, Measurement, PathComparison, SideInfo, Verdict};
 use pathmeter_trace::Explain;
 
 use super::causes;

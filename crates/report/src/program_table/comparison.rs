@@ -476,7 +476,8 @@ fn functions(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let has_changed = |row: &&PathComparison| {
         row.difference.is_some_and(|it| it != 0) || row.verdict == Verdict::EventsDiffer
     };
-    let explained = || parted.in_order().filter(has_changed).filter(|row| !row.functions.is_empty());
+    let explained =
+        || parted.in_order().filter(has_changed).filter(|row| !row.functions.is_empty());
     let more = more_rows(explained().skip(most).count(), style);
     let tables = explained()
         .take(most)

@@ -63,12 +63,9 @@ fn by_event(
         return String::new();
     }
     events.sort_by_key(|(_, sum, _)| Reverse(sum.unsigned_abs()));
-    let mut table = Table::new(&[
-        (event, Align::Left),
-        (number, Align::Right),
-        ("executed by", Align::Left),
-    ])
-    .with_whole_remarks();
+    let mut table =
+        Table::new(&[(event, Align::Left), (number, Align::Right), ("executed by", Align::Left)])
+            .with_whole_remarks();
     let more = events.len().saturating_sub(most);
     for (event, sum, of) in events.into_iter().take(most) {
         table.row([event.word().into(), text(sum).into(), functions(of, text, shown).into()]);
