@@ -16,8 +16,9 @@ use crate::table::{Align, Table};
 const MOST_EVENTS: usize = 8;
 const MOST_FUNCTIONS: usize = 3;
 
-/// The functions with an event, and how much they have of it.
-type Places<'a> = BTreeMap<Event, Vec<(&'a str, i64)>>;
+/// A function with an event, and how much it has of it.
+type Place<'a> = (&'a str, i64);
+type Places<'a> = BTreeMap<Event, Vec<Place<'a>>>;
 
 /// The events of a row by function, the most frequent first; nothing if they were not counted.
 pub(super) fn events_by_function(row: &PathResult, shown: Rows, style: Style) -> String {
@@ -53,7 +54,7 @@ fn by_event(
     style: Style,
 ) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_EVENTS };
-    let mut events: Vec<(Event, i64, Vec<(&str, i64)>)> = places
+    let mut events: Vec<(Event, i64, Vec<Place<'_>>)> = places
         .into_iter()
         .map(|(event, of)| {
             (event, of.iter().fold(0, |sum: i64, one| sum.saturating_add(one.1)), of)
@@ -78,7 +79,7 @@ fn by_event(
 }
 
 /// `vfs_read 4, fput 2, 3 more`.
-fn functions(mut of: Vec<(&str, i64)>, text: &dyn Fn(i64) -> String, shown: Rows) -> String {
+fn functions(mut of: Vec<Place<'_>>, text: &dyn Fn(i64) -> String, shown: Rows) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_FUNCTIONS };
     of.sort_by_key(|(_, number)| Reverse(number.unsigned_abs()));
     let named = of.iter().take(most).map(|(name, number)| format!("{name} {}", text(*number)));
