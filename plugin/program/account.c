@@ -197,6 +197,7 @@ HOT void count_event(unsigned int class)
 	counts_of(account.current)->events[class - 1]++;
 	account.since_switch.events[class - 1]++;
 	account.events[class - 1]++;
+	note_event(account.current, class);
 }
 
 static void forget_task(struct task *task)
@@ -247,10 +248,16 @@ static void hand_over(struct task *task)
 	};
 
 	account.launching = false;
-	enter_work(task, AGENT, 0, 0, &task->user);
-	task->user = (struct counts){ 0 };
 	if (cells.wanted)
 		add_cell(&cell);
+	cell.steps = cell.surplus = 0;
+	for (cell.class = 1; cell.class <= classes.count; cell.class++) {
+		cell.times = task->user.events[cell.class - 1];
+		if (cells.functions && cell.times && !is_turn(cell.class))
+			add_cell(&cell);
+	}
+	enter_work(task, AGENT, 0, 0, &task->user);
+	task->user = (struct counts){ 0 };
 }
 
 void close_account(const struct reading *now)
@@ -394,6 +401,7 @@ void begin_task(const struct reading *now)
 	struct task *task = account.current;
 
 	settle(now);
+	take_back_preemption(task);
 	take(counts_of(account.current), &account.since_switch);
 	take_cells(task, &cells.since_switch);
 	close_task(task, false);

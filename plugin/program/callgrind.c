@@ -36,8 +36,16 @@ static void collect(const struct counts *now)
 		sum->string_bytes += now->string_bytes - collection.begin.string_bytes;
 		sum->user += now->user - collection.begin.user;
 		sum->lines += now->lines - collection.begin.lines;
+		for (size_t i = 0; i < classes.count; i++)
+			sum->events[i] += now->events[i] - collection.begin.events[i];
 	}
 	collection.begin = *now;
+}
+
+void count_collected(enum turn turn, uint64_t more)
+{
+	if (collection.on)
+		collection.sum.events[classes.turns[turn] - 1] += more;
 }
 
 /* The text at a guest's address, up to `room` bytes with its end; false if it can't be read, as

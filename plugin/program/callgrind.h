@@ -26,6 +26,9 @@ struct stored {
 };
 extern HIDDEN struct stored stored;
 
+/* Some task sleeps, is preempted or wakes another: how often more, modulo 2^64. */
+void count_collected(enum turn turn, uint64_t more);
+
 /* Carries out a request with its first argument. */
 void carry_out(enum request what, uint64_t argument, const struct counts *now);
 

@@ -16,12 +16,13 @@ struct cells cells;
 static size_t place_of_cell(const struct cell *like)
 {
 	uint64_t key = like->block ^ (uint64_t)like->kind << 56 ^ (uint64_t)like->id << 32 ^
-		       like->node * 0xff51afd7ed558ccdu;
+		       like->node * 0xff51afd7ed558ccdu ^ (uint64_t)like->class << 50;
 	size_t at = (key * 0x9e3779b97f4a7c15u >> 20) & (cells.room - 1);
 
 	while (cells.cells[at].block &&
 	       (cells.cells[at].block != like->block || cells.cells[at].kind != like->kind ||
-		cells.cells[at].id != like->id || cells.cells[at].node != like->node))
+		cells.cells[at].id != like->id || cells.cells[at].node != like->node ||
+		cells.cells[at].class != like->class))
 		at = (at + 1) & (cells.room - 1);
 	return at;
 }
@@ -101,12 +102,15 @@ static int by_block(const void *one, const void *other)
 
 	if (a->block != b->block)
 		return a->block > b->block ? 1 : -1;
+	if (a->class != b->class)
+		return a->class > b->class ? 1 : -1;
 	return (a->node > b->node) - (a->node < b->node);
 }
 
 static bool is_of_one_place(const struct cell *one, const struct cell *other)
 {
-	return one->block == other->block && one->node == other->node;
+	return one->block == other->block && one->class == other->class &&
+	       one->node == other->node;
 }
 
 /* Room for one more: those of one block become one, or the list grows. */
@@ -236,7 +240,7 @@ void take_cells(struct task *task, const struct cell_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		struct cell less = {
 			.block = list->cells[i].block, .node = list->cells[i].node,
-			.times = -list->cells[i].times,
+			.class = list->cells[i].class, .times = -list->cells[i].times,
 			.steps = -list->cells[i].steps, .surplus = -list->cells[i].surplus,
 		};
 
@@ -252,7 +256,7 @@ void give_cells(struct task *task, const struct cell_list *list)
 		struct cell cell = list->cells[i];
 
 		/* The task has made no call yet. */
-		cell.node = in_tree ? current_node(task) : 0;
+		cell.node = in_tree && !cell.class ? current_node(task) : 0;
 		if (cell.node || cells.functions)
 			append_cell(&task->kernel_cells, &cell);
 	}
@@ -320,6 +324,20 @@ HOT void note_block(struct task *task, const struct reading *more)
 	add_to(task, task->depth, &cell);
 }
 
+HOT void note_event(struct task *task, unsigned int class)
+{
+	bool user = !task->depth && task->in_user;
+	struct cell cell = { .block = cells.current, .class = class, .times = 1 };
+
+	if (!cells.functions)
+		return;
+	for (unsigned int i = 0; i < cells.open_count; i++)
+		add_to_region(cells.open[i], user, cell);
+	if (cells.fresh)
+		append_cell(&cells.since_switch, &cell);
+	add_to(task, task->depth, &cell);
+}
+
 void enter_block(uint64_t address)
 {
 	cells.previous = cells.current;
@@ -327,19 +345,31 @@ void enter_block(uint64_t address)
 	cells.entered = 1;
 }
 
-void undo_block(struct task *task, const struct frame *top)
+/* Adds to the cells of what the frame on top interrupted. */
+static void add_below(struct task *task, const struct frame *top, struct cell cell)
 {
 	bool user = task->depth == 1 && task->in_user;
-	struct cell cell = {
-		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE :
-			 top->block_below,
-		.node = top->node_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
-	};
 
-	if (!cells.wanted)
-		return;
 	for (unsigned int i = 0; i < cells.open_count; i++)
 		if (!began_since(cells.open[i], top->number))
 			add_to_region(cells.open[i], user, cell);
 	add_to(task, task->depth - 1, &cell);
+}
+
+void undo_block(struct task *task, const struct frame *top)
+{
+	bool user = task->depth == 1 && task->in_user;
+	const struct cell steps = {
+		.block = user && call_tree.wanted != TREE_OF_CALLERS ? USER_CODE :
+			 top->block_below,
+		.node = top->node_below, .steps = -1, .surplus = -(uint64_t)top->repeating,
+	};
+	const struct cell event = {
+		.block = top->block_below, .class = top->begun, .times = -1,
+	};
+
+	if (cells.wanted)
+		add_below(task, top, steps);
+	if (cells.functions && top->begun)
+		add_below(task, top, event);
 }

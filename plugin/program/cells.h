@@ -1,6 +1,7 @@
 /*
  * Cells: what each row executed in each block of the kernel's code. From the blocks' addresses the
- * host makes functions. Counted only if the host asks for it.
+ * host makes functions. Counted only if the host asks for it. Each class of instructions that are
+ * events has cells of its own; they are in no node of a tree.
  *
  * The cells of a row add up to it. So what has no row yet keeps its cells to itself until that is
  * known: a frame without a name, and the code of a task.
@@ -62,6 +63,9 @@ void note_region(uint32_t name, bool begins);
 /* Adds what was executed in the current block to its cells: that of the frame, and those of the
  * regions that are open. */
 void note_block(struct task *task, const struct reading *more);
+
+/* An instruction of this class, from 1, is begun in the current block. */
+void note_event(struct task *task, unsigned int class);
 
 void enter_block(uint64_t address);
 

@@ -15,9 +15,9 @@ struct classes classes;
 
 bool read_classes(int fd)
 {
-	static const uint8_t HEADER[8] = "PMCL\2";
+	static const uint8_t HEADER[8] = "PMCL\3";
 	FILE *file = lseek(fd, 0, SEEK_SET) ? NULL : fdopen(fd, "r");
-	uint8_t head[sizeof(HEADER) + 3], opcode[2];
+	uint8_t head[sizeof(HEADER) + 3 + TURNS], opcode[2];
 	bool good;
 
 	if (!file)
@@ -28,6 +28,10 @@ bool read_classes(int fd)
 	classes.mispredicted = good ? head[10] : 0;
 	good = good && classes.count <= MOST_CLASSES && classes.locked <= classes.count &&
 	       classes.mispredicted <= classes.count;
+	for (size_t i = 0; good && i < TURNS; i++) {
+		classes.turns[i] = head[sizeof(HEADER) + 3 + i];
+		good = classes.turns[i] && classes.turns[i] <= classes.count;
+	}
 	while (good && fread(opcode, sizeof(opcode), 1, file) == 1) {
 		uint8_t *forms = malloc(FORMS);
 
@@ -51,4 +55,13 @@ unsigned int class_of(const struct instruction *instruction)
 	if (form.locked)
 		return classes.locked;
 	return forms ? forms[form.number] : 0;
+}
+
+bool is_turn(unsigned int class)
+{
+	bool is = false;
+
+	for (size_t i = 0; i < TURNS; i++)
+		is |= classes.turns[i] == class;
+	return is;
 }

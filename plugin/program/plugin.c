@@ -37,7 +37,7 @@
 
 EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	static const uint8_t HEADER[8] = "PMPR\6";
+	static const uint8_t HEADER[8] = "PMPR\7";
 	uint64_t fd = 0, table = 0, points_fd = 0, classes_fd = 0;
 
 	if (asked(info, argc, argv))

@@ -104,6 +104,17 @@ void begin_region(struct region_stack *stack, uint32_t name, const struct counts
 	note_region(name, true);
 }
 
+void count_turn_in_regions(struct region_stack *stack, enum turn turn, uint64_t more)
+{
+	unsigned int depth = stack->depth;
+
+	/* What comes after the mark that ends a region is not in it. */
+	if (depth && stack->mark == REGION_END_MARKER)
+		depth--;
+	for (unsigned int i = 0; i < depth; i++)
+		stack->regions[i].turns[turn] += more;
+}
+
 void end_region(struct region_stack *stack, uint32_t name, const struct counts *now)
 {
 	const struct region *region;
@@ -122,6 +133,8 @@ void end_region(struct region_stack *stack, uint32_t name, const struct counts *
 	stack->ended = *region;
 	stack->counts = *now;
 	take_totals(&stack->counts, &region->begin);
+	for (size_t i = 0; i < TURNS; i++)
+		stack->counts.events[classes.turns[i] - 1] = region->turns[i];
 	stack->has_ended = true;
 	stack->depth--;
 }

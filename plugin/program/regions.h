@@ -23,6 +23,7 @@ struct region {
 	uint32_t name;
 	struct counts begin;
 	uint64_t held, failed;	/* expectations */
+	uint64_t turns[TURNS];	/* of its task, and of those that this woke, since it began */
 	uint64_t returns;	/* of a function: where its return address is; else 0 */
 };
 
@@ -47,6 +48,7 @@ enum misuse { END_WITHOUT_BEGIN = 1, OTHER_END, NOT_ENDED, TOO_MANY_OPEN, NO_NAM
 enum record_tag {
 	NAME = 3, REGION, FAILED, MISUSE, WINDOW = 8, PASSED, PROCESSES, PROCESS, PART,
 	SLEEPS, SLEEP, THREADS, THREAD, THREAD_PART, CODE_PAGE, TREE, NODE, TREE_CELL,
+	EVENT_CELL,
 };
 #define NOTHING UINT32_MAX
 
@@ -65,6 +67,10 @@ struct region_stack *stack_of(struct task *task);
 void put_region(const struct region *region, const struct counts *counts);
 
 void begin_region(struct region_stack *stack, uint32_t name, const struct counts *now);
+
+/* The task sleeps, is preempted or wakes another in the regions that it is in; or it does so less
+ * often, by `more` modulo 2^64. */
+void count_turn_in_regions(struct region_stack *stack, enum turn turn, uint64_t more);
 
 void end_region(struct region_stack *stack, uint32_t name, const struct counts *now);
 

@@ -159,6 +159,12 @@ static void write_cells(void)
 			cell->node,
 		};
 
+		const uint64_t of_class[] = {
+			cell->kind, cell->id, cell->block, cell->class - 1, cell->times,
+		};
+
+		if (cell->class && cell->times)
+			put_record(EVENT_CELL, of_class, 5);
 		if (!cell->block || !cell->steps)
 			continue;
 		if (cell->node)

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "program/callgrind.h"
+#include "program/classes.h"
 #include "program/idling.h"
 #include "program/regions.h"
 #include "program/task.h"
@@ -39,6 +41,20 @@ static const struct frame *work_of(const struct task *task, bool interrupts)
 	return NULL;
 }
 
+/* Counts it, or takes it back, where the task's work is: in its row, and in the regions that it is
+ * in. An interrupt is in no region of the task that it interrupts. */
+static void count_turn(struct task *task, const struct frame *work, enum turn turn, uint64_t more)
+{
+	struct counts *counts = task->in_user ? &task->user : &task->kernel;
+
+	if (work)
+		counts = &task->frames[work - task->frames].counts;
+	counts->events[classes.turns[turn] - 1] += more;
+	if (task->regions && !(work && work->kind == INTERRUPT))
+		count_turn_in_regions(task->regions, turn, more);
+	count_collected(turn, more);
+}
+
 /* The kind of the task's own code. */
 static enum row_kind own_kind(const struct task *task)
 {
@@ -47,7 +63,7 @@ static enum row_kind own_kind(const struct task *task)
 	return task->in_user ? OTHER_PROCESS : KERNEL_THREAD;
 }
 
-void wake_task(struct task *task, const struct task *by, uint64_t steps)
+void wake_task(struct task *task, struct task *by, uint64_t steps)
 {
 	const struct frame *work = work_of(by, true);
 
@@ -60,6 +76,8 @@ void wake_task(struct task *task, const struct task *by, uint64_t steps)
 		.process = work && work->kind == INTERRUPT ? 0 : by->process,
 		.kind = work ? work->kind : own_kind(by), .id = work ? work->id : 0,
 	};
+	if (task->origin == PROGRAM_TASK && sleeps.sleepless != NO_WAKE_UP)
+		count_turn(by, work, WOKE, 1);
 }
 
 static bool is_same(const struct sleep *one, const struct sleep *other)
@@ -116,10 +134,24 @@ void resume_task(struct task *task, uint64_t steps)
 	};
 	bool slept = task->away && task->woken;
 
+	task->preempted = task->away && !slept && task->origin == PROGRAM_TASK &&
+			  sleeps.sleepless != NO_WAKE_UP;
 	task->away = task->woken = false;
-	if (!slept || task->origin != PROGRAM_TASK || sleeps.sleepless)
+	if (task->preempted)
+		count_turn(task, work, PREEMPTED, 1);
+	if (!slept || task->origin != PROGRAM_TASK || sleeps.sleepless == NO_WAKE_UP)
+		return;
+	count_turn(task, work, SLEPT, 1);
+	if (sleeps.sleepless)
 		return;
 	add_sleep(&sleep);
 	if (task->regions)
 		add_in_regions(task->regions, sleep);
+}
+
+void take_back_preemption(struct task *task)
+{
+	if (task->preempted)
+		count_turn(task, work_of(task, false), PREEMPTED, -1);
+	task->preempted = false;
 }

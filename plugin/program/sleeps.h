@@ -1,9 +1,11 @@
 /*
  * Sleeps: how often a task of the program's went to sleep, in which row and which regions, who woke
- * it, and how much was executed from then on until it ran.
+ * it, and how much was executed from then on until it ran. Sleeps, preemptions and wake-ups are
+ * also counted as events of rows and regions.
  *
  * A task sleeps if the kernel switches away from it and wakes it before it switches back. One that
- * is not woken was only replaced by another for a while.
+ * is not woken was only replaced by another for a while: it was preempted, or yielded the CPU. One
+ * that ends does neither, since the kernel never switches back to it.
  *
  * A wake-up is the first store of the kernel's function for it into the state of a task that was
  * switched away from. The state stands at the beginning of a task's record, after what belongs to
@@ -50,9 +52,12 @@ void open_sleeps(bool known);
 void leave_task(struct task *task);
 
 /* It is woken by what the task `by` executes, after so many steps of all. */
-void wake_task(struct task *task, const struct task *by, uint64_t steps);
+void wake_task(struct task *task, struct task *by, uint64_t steps);
 
 /* It is switched to, after so many steps of all. */
 void resume_task(struct task *task, uint64_t steps);
+
+/* It is another that begins now in its place: this one had ended, so it was not preempted. */
+void take_back_preemption(struct task *task);
 
 #endif

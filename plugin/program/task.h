@@ -56,13 +56,16 @@ struct begun {
 	uint8_t class;		/* from 1 */
 };
 
-/* What was executed in a block of the kernel's code, for one row. */
+/* What was executed in a block of the kernel's code, for one row; or, with a class, how many
+ * instructions of that class were. */
 struct cell {
 	uint64_t block;		/* its address; 0 if this cell is free */
 	uint32_t node;		/* of the tree of calls (call_tree.h); 0 if none is wanted */
 	enum row_kind kind;
 	uint32_t id;
-	uint64_t times, steps, surplus;
+	uint32_t class;		/* from 1; 0 if steps are counted */
+	uint64_t times;		/* that the block was entered; or instructions of the class */
+	uint64_t steps, surplus;
 };
 
 /* Cells of a row that is not known yet. */
@@ -140,6 +143,7 @@ struct task {
 	bool becomes_first;	/* of its process's threads, once its system call ends */
 	bool away;		/* it is switched away from; and was woken since then: */
 	bool woken;
+	bool preempted;		/* the last switch to it ended a preemption */
 	uint64_t woken_at;	/* in steps */
 	struct waker waker;
 	uint64_t idle_before;	/* steps that the CPU had waited; and how often it had: */

@@ -115,6 +115,7 @@ impl<'a> Changed<'a> {
             ],
             difference: function.difference,
             calls: function.base_calls.max(function.new_calls),
+            events: Cow::Borrowed(&function.events),
             ..Self::of_nothing(folded(&function.function))
         }
     }

@@ -217,6 +217,10 @@ fn not_compared(event: Event, sides: [&Measurement; 2]) -> Option<String> {
     if event.depends_on_qemu() && base.configuration.qemu != new.configuration.qemu {
         return Some(format!("{event} (two versions of QEMU count them differently)"));
     }
+    if event.is_of_tasks() {
+        let lacks = !sides.iter().all(|side| side.counts_in_rows(event));
+        return lacks.then(|| format!("{event} (only rows and regions of programs have such)"));
+    }
     let lacks = |side: &&Measurement| {
         let counted = side.paths.iter().filter(|path| path.events.is_some());
         // Of rows it is known whose the instructions are.

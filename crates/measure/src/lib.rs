@@ -37,6 +37,7 @@ pub mod points;
 pub mod process_choice;
 mod program_code;
 pub mod program_failure;
+mod program_functions;
 mod program_lines;
 pub mod program_point_windows;
 mod program_processes;

@@ -21,7 +21,7 @@ use crate::packed_program::PackedProgram;
 use crate::plan_results::Elsewhere;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
-use crate::program_runs::{Accounted, KernelNames, accounted};
+use crate::program_runs::{Accounted, KernelNames, Slept, accounted};
 use crate::program_sleeps::{note as sleeps_note, sleeps};
 use crate::results::sha256;
 use crate::session::{Report, Session};
@@ -130,7 +130,9 @@ fn document(
     let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions, notes, slept, names } =
         accounted(ran.counts, &clocks, kernel, also).map_err(|what| unmeasured(image, what))?;
-    let counted: Vec<Event> = counted_events(also).collect();
+    let are_sleeps_known = slept.iter().all(Slept::has_wake_ups);
+    let is_counted = |event: &Event| are_sleeps_known || !event.is_of_tasks();
+    let counted: Vec<Event> = counted_events(also).filter(is_counted).collect();
     let clocks = runs.iter().map(|run: &ProgramRun| run.clock).collect();
     let processes = process_results(&runs, &counted);
     let sleeps = sleeps(&slept, &names, &kernel.places, processes.len() > 1);

@@ -1,19 +1,17 @@
 //! The runs of a program, from what the program plugin counted: each row with its name.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use pathmeter_model::{
-    Check, FunctionCost, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit,
-    lower_median,
+    Check, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit, lower_median,
 };
 use pathmeter_trace::{
-    Account, AccountCell, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts,
-    AlsoCounted, FIRST_WINDOW, KernelPlaces, RegionWindow, Resolve, Symbols, UNNAMED, USER_CODE,
-    VECTOR, counted_events, folded,
+    Account, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts, AlsoCounted,
+    Event, KernelPlaces, RegionWindow, Sleepless, Symbols, UNNAMED, VECTOR, counted_events,
 };
 
 use crate::executions::counted;
+use crate::program_functions::{Cells, check_functions, functions};
 use crate::program_point_windows::ProgramWindows;
 use crate::program_processes::{self, include, processes};
 use crate::program_threads::{self, add_threads};
@@ -43,6 +41,13 @@ pub struct Slept {
     pub sleeps: AccountSleeps,
     /// Steps of the clock in which the CPU idled.
     pub idle: u64,
+}
+
+impl Slept {
+    /// Whether the kernel's wake-ups were seen, without which no switch is known to be a sleep.
+    pub(crate) fn has_wake_ups(&self) -> bool {
+        self.sleeps.sleepless != Some(Sleepless::WakeUp)
+    }
 }
 
 /// What was counted in runs whose steps of the guest's clock the guest itself counted as `clocks`,
@@ -76,17 +81,20 @@ pub fn accounted(
             return Err(in_run(misuse));
         }
         let counted = run(&account, *clock, places, also).map_err(|what| in_run(&what))?;
-        check_functions(&counted, &account.cells, places).map_err(|what| in_run(&what))?;
+        let executed = Cells { steps: account.cells, events: account.event_cells };
+        check_functions(&counted, &executed, places).map_err(|what| in_run(&what))?;
         of_processes = of_processes.or_else(|| program_processes::note(&account.processes));
         of_threads = of_threads.or_else(|| program_threads::note(&account.threads));
         all.push(account.regions);
-        cells.push(account.cells);
+        cells.push(executed);
         windows.push(account.windows);
         let idle = counted.clock.idle;
         slept.push(Slept { processes: account.processes, sleeps: account.sleeps, idle });
         runs.push(counted);
     }
-    let mut regions = regions(&all);
+    let known = slept.iter().all(Slept::has_wake_ups);
+    let named: Vec<Event> = Event::all().filter(|event| known && event.is_of_tasks()).collect();
+    let mut regions = regions(&all, &named);
     regions.extend(kernel.windows.rows(&windows, also.lines));
     let functions = functions(&cells, &names, kernel);
     let notes = of_processes.into_iter().chain(of_threads).collect();
@@ -103,72 +111,9 @@ pub struct KernelNames {
     pub windows: ProgramWindows,
 }
 
-/// By function: calls and instructions.
-type Functions = BTreeMap<String, (u64, u64)>;
-
-/// The functions of each row, all of one run, so that they add up: the run after the first that has
-/// the row's median, or the first itself if there is no other.
-fn functions(
-    runs: &[Vec<AccountCell>],
-    names: &[String],
-    kernel: &KernelNames,
-) -> Vec<RowFunctions> {
-    let first = usize::from(runs.len() > 1);
-    let shown = runs.get(first..).unwrap_or_default();
-    let mut costs: BTreeMap<(RowKind, String), Vec<Functions>> = BTreeMap::new();
-    for (at, cells) in shown.iter().enumerate() {
-        for cell in cells {
-            let nothing = || vec![Functions::new(); shown.len()];
-            let runs = costs.entry(row_of(cell, names, kernel)).or_insert_with(nothing);
-            if let Some(functions) = runs.get_mut(at) {
-                count(cell, functions, &kernel.symbols);
-            }
-        }
-    }
-    let row = |((kind, name), runs): ((RowKind, String), Vec<Functions>)| {
-        Some(RowFunctions { kind, name, functions: typical(runs)? })
-    };
-    costs.into_iter().filter_map(row).collect()
-}
-
-/// Adds a cell to its function.
-fn count(cell: &AccountCell, functions: &mut Functions, symbols: &Symbols) {
-    let (function, begins) = match symbols.resolve(cell.address) {
-        Some(found) => (folded(found.name).to_owned(), found.offset == 0),
-        None if cell.address == USER_CODE => ("(user code)".to_owned(), false),
-        None => ("(no symbol)".to_owned(), false),
-    };
-    let (calls, instructions) = functions.entry(function).or_default();
-    *calls += if begins { cell.times } else { 0 };
-    *instructions += cell.instructions;
-}
-
-/// The functions of the first of these runs that has the median of their instructions. None if that
-/// run has none, because the row is absent there.
-fn typical(runs: Vec<Functions>) -> Option<Vec<FunctionCost>> {
-    let sum = |run: &Functions| run.values().map(|one| one.1).sum::<u64>();
-    let median = lower_median(runs.iter().map(sum));
-    let run = runs.into_iter().find(|run| sum(run) == median)?;
-    let cost = |(function, (calls, instructions))| FunctionCost { function, calls, instructions };
-    let functions: Vec<FunctionCost> = run.into_iter().map(cost).collect();
-    (!functions.is_empty()).then_some(functions)
-}
-
-/// The row, or region, that a cell belongs to.
-fn row_of(cell: &AccountCell, names: &[String], kernel: &KernelNames) -> (RowKind, String) {
-    if cell.kind != RowKind::Region {
-        return (cell.kind, row_name(cell.kind, cell.id, &kernel.places));
-    }
-    if let Some(window) = cell.id.checked_sub(FIRST_WINDOW) {
-        return (RowKind::Region, kernel.windows.name(window).unwrap_or("?").to_owned());
-    }
-    let name = usize::try_from(cell.id).ok().and_then(|id| names.get(id));
-    (RowKind::Region, format!("user.{}", name.map_or("?", String::as_str)))
-}
-
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
 /// those of the first one are cold.
-fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
+fn regions(runs: &[Vec<AccountRegion>], named: &[Event]) -> Vec<PathResult> {
     let mut names: Vec<&str> = Vec::new();
     for region in runs.iter().flatten() {
         if !names.contains(&&*region.name) {
@@ -182,12 +127,17 @@ fn regions(runs: &[Vec<AccountRegion>]) -> Vec<PathResult> {
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
         let windows = |run| of_run(run).map(|region| region.windows).unwrap_or_default();
         let samples: Vec<Vec<RegionWindow>> = sampled.iter().map(windows).collect();
-        path(name, &all, &samples)
+        path(name, &all, &samples, named)
     };
     names.iter().map(region).collect()
 }
 
-fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> PathResult {
+fn path(
+    name: &str,
+    all: &[AccountRegion],
+    samples: &[Vec<RegionWindow>],
+    named: &[Event],
+) -> PathResult {
     let path = format!("user.{name}");
     let failed: Vec<&str> =
         all.iter().flat_map(|region| &region.failed).map(String::as_str).collect();
@@ -212,7 +162,7 @@ fn path(name: &str, all: &[AccountRegion], samples: &[Vec<RegionWindow>]) -> Pat
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
     }
-    counted(&path, samples, checks)
+    counted(&path, samples, named, checks)
 }
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock
@@ -243,44 +193,6 @@ fn run(
     let mut processes = processes(&account.processes, &rows, named)?;
     add_threads(&mut processes, account, named)?;
     Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
-}
-
-/// Whether the instructions of each row are in its functions, if these are counted: no more and no
-/// less. Code of programs has none.
-fn check_functions(
-    run: &ProgramRun,
-    cells: &[AccountCell],
-    places: &KernelPlaces,
-) -> Result<(), String> {
-    if cells.is_empty() {
-        return Ok(());
-    }
-    let mut sums: BTreeMap<(RowKind, String), u64> = BTreeMap::new();
-    for cell in cells.iter().filter(|cell| cell.kind != RowKind::Region) {
-        let sum = sums.entry((cell.kind, row_name(cell.kind, cell.id, places))).or_default();
-        *sum = sum.saturating_add(cell.instructions);
-    }
-    for row in run.rows.iter().filter(|row| row.kind != RowKind::User) {
-        let sum = sums.remove(&(row.kind, row.name.clone())).unwrap_or(0);
-        if sum != row.instructions {
-            let (name, counted) =
-                (pathmeter_model::row_name(row.kind, &row.name), row.instructions);
-            return Err(format!(
-                "{name} has {counted} instructions, but {sum} in its functions: that is worth a \
-                 report"
-            ));
-        }
-    }
-    match sums.into_iter().find(|(_, sum)| *sum > 0) {
-        Some(((kind, name), sum)) => {
-            let name = pathmeter_model::row_name(kind, &name);
-            Err(format!(
-                "{sum} instructions are in functions of {name}, which is no row: that is worth a \
-                 report"
-            ))
-        }
-        None => Ok(()),
-    }
 }
 
 fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramRow {

@@ -32,6 +32,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         alike: MeasuredAlike::of(&base.configuration, &new.configuration),
         benchmarks: base.benchmarks().is_some() && new.benchmarks().is_some(),
         functions: base.has_functions() && new.has_functions(),
+        function_events: base.has_function_events() && new.has_function_events(),
         threshold,
     };
     let [of_base, of_new] = work::sides(base, new);
@@ -86,10 +87,14 @@ pub fn compare_path(
     new: Option<&PathResult>,
     alike: MeasuredAlike,
 ) -> Option<PathComparison> {
-    let has_functions = |row: Option<&PathResult>| row.is_some_and(|it| !it.functions.is_empty());
-    let functions = has_functions(base) && has_functions(new);
-    let threshold = Threshold::default();
-    let rules = Rules { alike, benchmarks: false, functions, threshold };
+    let both = |has: fn(&PathResult) -> bool| base.is_some_and(has) && new.is_some_and(has);
+    let rules = Rules {
+        alike,
+        benchmarks: false,
+        functions: both(|row| !row.functions.is_empty()),
+        function_events: both(PathResult::has_function_events),
+        threshold: Threshold::default(),
+    };
     Row { base, new, rules }.compare().map(|row| row.comparison)
 }
 

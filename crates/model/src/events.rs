@@ -39,7 +39,18 @@ pub struct PathEvents {
 impl PathEvents {
     /// Of samples with these events, of which the first entered functions at `placement`.
     pub fn new<'a>(samples: impl Iterator<Item = &'a Events> + Clone, placement: Vec<u8>) -> Self {
-        let some = |event: &Event| samples.clone().any(|events| events.of(*event) > 0);
+        Self::naming(&[], samples, placement)
+    }
+
+    /// Of samples with these events, of which those `counted` are named even if there were none.
+    pub fn naming<'a>(
+        counted: &[Event],
+        samples: impl Iterator<Item = &'a Events> + Clone,
+        placement: Vec<u8>,
+    ) -> Self {
+        let some = |event: &Event| {
+            counted.contains(event) || samples.clone().any(|events| events.of(*event) > 0)
+        };
         let met: Vec<Event> = Event::all().filter(some).collect();
         let mut numbers: HashMap<Vec<u64>, u32> = HashMap::new();
         let mut distinct = Vec::new();
@@ -270,6 +281,8 @@ pub(crate) fn compared_columns(
         }
     }
     let as_often = base.of_samples == new.of_samples && base_runs == new_runs;
+    // Whether these were counted, only their names tell.
+    columns.retain(|event, sides| !event.is_of_tasks() || sides.iter().all(Option::is_some));
     columns
         .retain(|_, [of_base, of_new]| !(as_often && base.has_column_of(*of_base, new, *of_new)));
     columns
@@ -359,10 +372,12 @@ impl EventComparison {
         self.counts() && self.has_moved()
     }
 
-    /// Whether it is worth showing where the instructions are the same: what counts, and a page
-    /// more or less, which may be layout and may be not.
+    /// Whether it is worth showing where the instructions are the same: what counts; a page more or
+    /// less, which may be layout and may be not; and preemptions, which may be the timer's.
     pub fn is_shown(&self) -> bool {
-        self.counts() || (self.event == Event::DataPages.word() && self.has_moved())
+        let may_be_chance =
+            [Event::DataPages, Event::Preemptions].map(Event::word).contains(&&*self.event);
+        self.counts() || (may_be_chance && self.has_moved())
     }
 
     fn has_moved(&self) -> bool {

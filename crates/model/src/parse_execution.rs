@@ -67,10 +67,13 @@ fn check_sizes(
     bounded("number of functions in all rows", functions.clone().count(), MAX_FUNCTIONS)?;
     let longest = functions.map(|function| function.function.len()).max().unwrap_or(0);
     bounded("length of a function's name in bytes", longest, MAX_FUNCTION_BYTES)?;
+    let events = result.paths.iter().flat_map(|row| &row.functions).flat_map(|it| &it.events);
+    let most = events.map(|(_, number)| *number).max().unwrap_or(0);
     let clocks = runs.iter().enumerate();
     let clocks = clocks.map(|(at, run)| (format!("execution.runs[{at}].clock"), run.clock));
     let program = result.configuration.program.as_ref();
     let others = [
+        ("an event of a function", most),
         ("configuration.program.files", program.map_or(0, |program| program.files)),
         ("configuration.program.bytes", program.map_or(0, |program| program.bytes)),
         ("execution.output.stdout.bytes", stdout.bytes),
@@ -137,6 +140,27 @@ pub(crate) fn check_row(row: &PathResult, runs: usize) -> Result<(), String> {
     let value = row.value().unwrap_or(0);
     if !row.functions.is_empty() && sum != u128::from(value) {
         return Err(format!("its functions add up to {sum}, but it typically has {value}"));
+    }
+    check_events_of_functions(row, value)
+}
+
+/// That the events of a row's functions add up to what the row has in one of the runs in which it
+/// costs `value`. A document of an earlier version has none.
+fn check_events_of_functions(row: &PathResult, value: u64) -> Result<(), String> {
+    let mut sums: BTreeMap<Event, u64> = BTreeMap::new();
+    for (event, number) in row.functions.iter().flat_map(|function| &function.events) {
+        let sum = sums.entry(*event).or_default();
+        *sum = sum.saturating_add(*number);
+    }
+    let counts = row.counts();
+    let runs = counts.iter().skip(usize::from(counts.len() > 1));
+    let mut of_value = runs.filter(|run| run.instructions == value);
+    let has_these = |run: &Counts| {
+        let some = run.events.iter().filter(|(event, number)| event.is_class() && **number > 0);
+        some.eq(sums.iter().filter(|(_, sum)| **sum > 0))
+    };
+    if !sums.is_empty() && !of_value.any(has_these) {
+        return Err("the events of its functions are not those of a typical run".to_owned());
     }
     Ok(())
 }

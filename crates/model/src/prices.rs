@@ -168,7 +168,8 @@ impl Point {
 /// Whether an event costs something that the instructions don't tell.
 fn has_price(event: Event) -> bool {
     let by_role = event.role() == Role::Cost || event == Event::DataLines;
-    by_role && !matches!(event, Event::Idle | Event::Halts | Event::SplitAccesses)
+    let is_odd = matches!(event, Event::Idle | Event::Halts | Event::SplitAccesses);
+    by_role && !is_odd && !event.is_of_tasks()
 }
 
 /// What prices are tried of, each set with the one before it: instructions, memory, and slow

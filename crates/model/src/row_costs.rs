@@ -93,6 +93,11 @@ impl Measurement {
         self.paths.iter().any(|path| !path.functions.is_empty())
     }
 
+    /// Whether it was counted which events are in which function.
+    pub fn has_function_events(&self) -> bool {
+        self.paths.iter().any(PathResult::has_function_events)
+    }
+
     /// Whether this event was counted in the rows of the program.
     pub fn counts_in_rows(&self, event: Event) -> bool {
         let row = self.paths.iter().find(|path| path.work.is_some());
@@ -101,6 +106,11 @@ impl Measurement {
 }
 
 impl PathResult {
+    /// Whether some of its functions have events.
+    pub(crate) fn has_function_events(&self) -> bool {
+        self.functions.iter().any(|function| !function.events.is_empty())
+    }
+
     /// What a row of a program costs; None for anything else.
     pub fn costs(&self) -> Option<RowCosts<'_>> {
         let kind = self.work.as_ref()?.kind;

@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{path, runs::*, whole};
 use pathmeter_model::example::runs::{ProgramExample, sleep};
 use pathmeter_model::{
-    FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError,
+    FunctionCost, MAX_NAME_BYTES, MAX_PROGRAM_RUNS, MAX_ROWS, Measurement, ParseError, ProgramRow,
     RowFunctions, RowKind, SleepResult, command_line, parse_measurement,
 };
+use pathmeter_trace::{Event, SlowInstruction};
 use serde_json::{Value, json};
 
 fn bytes(result: &ProgramExample) -> Vec<u8> {
@@ -259,6 +262,7 @@ fn functions_refused(instructions: &[u64]) -> Option<String> {
         function: format!("f{at}"),
         calls: 1,
         instructions: *instructions,
+        events: BTreeMap::new(),
     };
     let functions = instructions.iter().enumerate().map(cost).collect();
     let row = RowFunctions { kind: RowKind::Syscall, name: "write".into(), functions };
@@ -276,6 +280,34 @@ fn the_functions_of_a_row_add_up_to_it() {
         let text = functions_refused(instructions).unwrap();
         assert!(text.starts_with(&format!("row \"write\": {begins}")), "{text}");
     }
+}
+
+#[test]
+fn the_events_of_a_rows_functions_are_those_of_a_run_in_which_it_costs_as_much() {
+    let lfence = Event::Slow(SlowInstruction::Lfence);
+    let refused = |in_row: u64, in_function: u64| {
+        let events = BTreeMap::from([(lfence, in_row)]);
+        let read = ProgramRow { events, ..row(RowKind::Syscall, "read", 1, 100) };
+        let function = FunctionCost {
+            function: "f".into(),
+            calls: 1,
+            instructions: 100,
+            events: BTreeMap::from([(lfence, in_function)]),
+        };
+        let functions = vec![function];
+        let functions =
+            vec![RowFunctions { kind: RowKind::Syscall, name: "read".into(), functions }];
+        let example = program("vmlinuz", vec![run(&[read]); 3]);
+        let result = ProgramExample { events: vec![lfence], functions, ..example };
+        parse_measurement(&bytes(&result)).err().map(|error| error.to_string())
+    };
+    assert_eq!(refused(3, 3), None);
+    for (in_row, in_function) in [(3, 2), (0, 1)] {
+        let text = refused(in_row, in_function).unwrap();
+        let begins = "row \"read\": the events of its functions are not those of a typical run";
+        assert!(text.starts_with(begins), "{text}");
+    }
+    assert!(refused(3, u64::MAX).unwrap().contains("an event of a function"));
 }
 
 #[test]

@@ -3,12 +3,15 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{measurement, path, runs::*};
 use pathmeter_model::example::runs::ProgramExample;
 use pathmeter_model::{
     Comparison, Ended, FunctionCost, OWN_WORK, PathComparison, PathResult, ProgramRow, ProgramRun,
     RowFunctions, RowKind, SUM, Threshold, Unit, Verdict, WorkComparison, compare, differences,
 };
+use pathmeter_trace::{Event, EventDifferences, SlowInstruction};
 use proptest::prelude::*;
 
 use RowKind::{Interrupt, PageFault, Syscall, User};
@@ -477,9 +480,75 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
 /// This result, with all instructions that the row has in this run in one function.
 fn explained(result: ProgramExample, run: usize) -> ProgramExample {
     let ProgramRow { kind, name, instructions, .. } = result.runs[run].rows[0].clone();
-    let function = FunctionCost { function: "f".into(), calls: 1, instructions };
+    let function =
+        FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
     let functions = vec![RowFunctions { kind, name, functions: vec![function] }];
     ProgramExample { functions, ..result }
+}
+
+/// The program whose `read` has 100 instructions, with so many events of two functions.
+fn with_events(lfences: u64, locked: u64) -> ProgramExample {
+    let [lfence, lock] = [SlowInstruction::Lfence, SlowInstruction::Locked].map(Event::Slow);
+    let of = |numbers: &[(Event, u64)]| -> BTreeMap<Event, u64> {
+        numbers.iter().copied().filter(|(_, number)| *number > 0).collect()
+    };
+    let read = ProgramRow {
+        events: of(&[(lfence, lfences), (lock, locked)]),
+        ..row(Syscall, "read", 1, 100)
+    };
+    let function = |name: &str, numbers: &[(Event, u64)]| FunctionCost {
+        function: name.into(),
+        calls: 1,
+        instructions: 50,
+        events: of(numbers),
+    };
+    let functions =
+        vec![function("fence", &[(lfence, lfences)]), function("work", &[(lock, locked)])];
+    let functions = vec![RowFunctions { kind: Syscall, name: "read".into(), functions }];
+    let example = program("vmlinuz", vec![run(&[read]); 7]);
+    ProgramExample { events: vec![lock, lfence], functions, ..example }
+}
+
+#[test]
+fn the_function_that_executes_an_event_more_is_told() {
+    let comparison = compared(&with_events(2, 3), &with_events(3, 3));
+    let read = named(&comparison, "read");
+    assert_eq!((read.verdict, read.difference), (EventsDiffer, Some(0)));
+    let [fence] = &read.functions[..] else { panic!("{read:?}") };
+    assert_eq!((&*fence.function, fence.difference), ("fence", 0));
+    let lfence = Event::Slow(SlowInstruction::Lfence);
+    assert_eq!(fence.events, EventDifferences::from([(lfence, 1)]));
+}
+
+/// A `read` of as many instructions in which the task slept and was preempted so often.
+fn sleeping(sleeps: u64, preemptions: u64) -> ProgramExample {
+    let switches = [(Event::Sleeps, sleeps), (Event::Preemptions, preemptions)];
+    let events = switches.into_iter().filter(|(_, number)| *number > 0).collect();
+    let read = ProgramRow { events, ..row(Syscall, "read", 1, 100) };
+    let example = program("vmlinuz", vec![run(&[read]); 7]);
+    ProgramExample { events: vec![Event::Sleeps, Event::Preemptions], ..example }
+}
+
+#[test]
+fn a_sleep_more_is_a_cost_and_a_preemption_may_be_the_timers() {
+    let slept = compared(&sleeping(1, 1), &sleeping(2, 1));
+    let read = named(&slept, "read");
+    assert_eq!((read.verdict, &*read.events[0].event), (EventsDiffer, "sleeps"));
+    let preempted = compared(&sleeping(1, 1), &sleeping(1, 3));
+    let read = named(&preempted, "read");
+    assert_eq!(read.verdict, Same);
+    let [event] = &read.events[..] else { panic!("{read:?}") };
+    assert_eq!((&*event.event, event.difference, event.is_shown()), ("preemptions", 2, true));
+}
+
+#[test]
+fn a_side_whose_functions_have_no_events_is_not_compared_by_them() {
+    let mut earlier = with_events(2, 3);
+    for one in &mut earlier.functions[0].functions {
+        one.events.clear();
+    }
+    let comparison = compared(&earlier, &with_events(2, 3));
+    assert_eq!(named(&comparison, "read").functions, []);
 }
 
 /// Two results of a page fault and the timer, whose later runs are: one below all; the one that the

@@ -3,9 +3,11 @@
 mod compared_processes;
 mod compared_sleeps;
 mod comparison;
+mod function_events;
 mod next_step;
 mod processes;
 mod sleeps;
+mod switches;
 mod unseen;
 
 use std::cmp::Reverse;
@@ -19,8 +21,10 @@ pub(crate) use comparison::program_comparison_table;
 
 use pathmeter_trace::Event;
 
+use self::function_events::events_by_function;
 use self::processes::processes;
 use self::sleeps::sleeps;
+use self::switches::switches;
 use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
 use crate::measurement::{footer, results};
@@ -71,6 +75,7 @@ pub(crate) fn program_table(
         "\n".to_owned(),
         add_up(result, execution, style),
         processes(result, rows, style),
+        switches(result, rows, style),
         sleeps(execution, rows, style),
         functions(result, rows, style),
         regions(result, style),
@@ -130,8 +135,9 @@ fn functions(result: &Measurement, shown: Rows, style: Style) -> String {
     let mut rows: Vec<&PathResult> = some.collect();
     rows.sort_by_key(|row| (row.work.is_some(), Reverse(in_functions(row))));
     let more = more_rows(rows.len().saturating_sub(most_rows), style);
-    let tables =
-        rows.into_iter().take(most_rows).map(|row| row_functions(row, most_functions, style));
+    let tables = rows.into_iter().take(most_rows).map(|row| {
+        row_functions(row, most_functions, style) + &events_by_function(row, shown, style)
+    });
     tables.collect::<String>() + &more + "\n" + &style.quiet(OF_ONE_RUN)
 }
 

@@ -15,7 +15,7 @@ use pathmeter_model::{
 use pathmeter_report::{
     AreaSums, Placement, Rows, Shown, Style, comparison_table, measurement_table,
 };
-use pathmeter_trace::Event;
+use pathmeter_trace::{Event, SlowInstruction};
 
 use RowKind::{Agent, Interrupt, KernelThread, NewTask, PageFault, Softirq, Syscall, User};
 use Rows::{All, Folded};
@@ -311,11 +311,82 @@ fn calls(rows: &[(&str, [u64; 7])]) -> Measurement {
         let mut later = runs[1..].to_vec();
         later.sort_unstable();
         let instructions = later[2];
-        let function = FunctionCost { function: "f".into(), calls: 1, instructions };
+        let function =
+            FunctionCost { function: "f".into(), calls: 1, instructions, ..Default::default() };
         RowFunctions { kind: Syscall, name: (*name).to_owned(), functions: vec![function] }
     });
     let example = program("vmlinuz", "6.1.0", (0..7).map(run_of).collect());
     ProgramExample { functions: functions.collect(), ..example }.result()
+}
+
+/// A program whose `read` executes so many `lfence` and locked operations in two functions, and
+/// whose region does as well.
+fn fencing(lfences: u64) -> Measurement {
+    let of = |numbers: &[(SlowInstruction, u64)]| -> BTreeMap<Event, u64> {
+        numbers.iter().map(|(slow, number)| (Event::Slow(*slow), *number)).collect()
+    };
+    let function = |name: &str, instructions, events| FunctionCost {
+        function: name.into(),
+        calls: 4,
+        instructions,
+        events,
+    };
+    let (fence, lock) = (SlowInstruction::Lfence, SlowInstruction::Locked);
+    let functions = || {
+        ["copy_page", "lock_page", "unlock_page", "vfs_read", "wake_page"]
+            .into_iter()
+            .map(|name| match name {
+                "copy_page" => function(name, 4_000, of(&[(fence, lfences)])),
+                "vfs_read" => function(name, 900, BTreeMap::new()),
+                "lock_page" => function(name, 30, of(&[(fence, 1), (lock, 12)])),
+                _ => function(name, 35, of(&[(lock, 4)])),
+            })
+            .collect()
+    };
+    let row_events = of(&[(fence, lfences + 1), (lock, 20)]);
+    let read = ProgramRow { events: row_events, ..row(Syscall, "read", 4, 5_000) };
+    let region = "user.merge".to_owned();
+    let functions = vec![
+        RowFunctions { kind: Syscall, name: "read".into(), functions: functions() },
+        RowFunctions { kind: RowKind::Region, name: region, functions: functions() },
+    ];
+    let example = program("vmlinuz", "6.1.0", vec![run(0, vec![read]); 7]);
+    let events = vec![Event::Slow(fence), Event::Slow(lock)];
+    ProgramExample { functions, events, regions: vec![self::region(5_000)], ..example }.result()
+}
+
+#[test]
+fn the_functions_that_execute_slow_instructions_are_named() {
+    insta::assert_snapshot!(measurement_table(&fencing(2), Folded, NARROW));
+}
+
+#[test]
+fn the_function_with_one_more_lfence_is_named() {
+    let shown = Shown { placement: Placement::Hidden, rows: Folded, sums: AreaSums::Hidden };
+    let comparison = compare(&fencing(2), &fencing(3), Threshold::default());
+    let table = comparison_table(&comparison, shown, NARROW);
+    let line = table.lines().find(|line| line.starts_with("lfence")).unwrap();
+    assert_eq!(line.split_whitespace().collect::<Vec<_>>(), ["lfence", "+1", "copy_page", "+1"]);
+}
+
+#[test]
+fn who_was_switched_and_who_woke_is_shown_by_row_and_region() {
+    let with = |row: ProgramRow, events: &[(Event, u64)]| ProgramRow {
+        events: events.iter().copied().collect(),
+        ..row
+    };
+    let rows = vec![
+        with(row(User, "", 1, 9_000), &[(Event::Preemptions, 3)]),
+        with(row(Syscall, "read", 5, 5_000), &[(Event::Sleeps, 5)]),
+        with(row(Syscall, "write", 5, 4_000), &[(Event::WakeUps, 5)]),
+        with(row(Interrupt, "timer", 9, 3_000), &[(Event::WakeUps, 2)]),
+        row(Syscall, "close", 5, 900),
+    ];
+    let example = program("vmlinuz", "6.1.0", vec![run(0, rows); 7]);
+    let events = vec![Event::Sleeps, Event::Preemptions, Event::WakeUps];
+    let table = program_table(&ProgramExample { events, ..example }, Folded, PLAIN);
+    let begins = table.find("switched in").unwrap();
+    insta::assert_snapshot!(table[begins..].split("\n\n").next().unwrap());
 }
 
 /// The table of two such results.

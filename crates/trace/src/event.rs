@@ -58,6 +58,13 @@ pub enum Event {
     /// Steps of the guest's clock that passed while the CPU waited: with [`Self::Clock`] they are
     /// the window's time.
     Idle,
+    /// Times that a task of a program slept: the kernel switched away from it, and woke it before it
+    /// switched back.
+    Sleeps,
+    /// Times that the kernel switched away from such a task and back without waking it.
+    Preemptions,
+    /// Times that such a task was woken.
+    WakeUps,
     /// Slow instructions of one class.
     Slow(SlowInstruction),
 }
@@ -76,7 +83,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 20] = [
+const PLAIN: [Event; 23] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -97,6 +104,9 @@ const PLAIN: [Event; 20] = [
     Event::Clock,
     Event::Halts,
     Event::Idle,
+    Event::Sleeps,
+    Event::Preemptions,
+    Event::WakeUps,
 ];
 
 impl Event {
@@ -131,11 +141,23 @@ impl Event {
             | Self::IndirectBranches
             | Self::MispredictedReturns
             | Self::Idle
+            | Self::Sleeps
+            | Self::WakeUps
             | Self::Slow(_) => Role::Cost,
             Self::DataLines | Self::DataPages => Role::Footprint,
             Self::CodeLines | Self::CodePages => Role::Placement,
             _ => Role::Detail,
         }
+    }
+
+    /// Whether it is about switches between the tasks of a program, so that paths have none.
+    pub fn is_of_tasks(self) -> bool {
+        matches!(self, Self::Sleeps | Self::Preemptions | Self::WakeUps)
+    }
+
+    /// Whether it is a class of instructions, so that it is known which function executes it.
+    pub fn is_class(self) -> bool {
+        matches!(self, Self::IndirectBranches | Self::MispredictedReturns | Self::Slow(_))
     }
 
     /// Whether versions of QEMU count it differently: some accesses of complex instructions are
@@ -176,6 +198,9 @@ impl Event {
             Self::Clock => "clock",
             Self::Halts => "halts",
             Self::Idle => "idle",
+            Self::Sleeps => "sleeps",
+            Self::Preemptions => "preemptions",
+            Self::WakeUps => "wake-ups",
             Self::Slow(slow) => slow.word(),
         }
     }

@@ -30,8 +30,8 @@ pub use accounts::{
     Account, AccountCell, AccountNode, AccountNodeKind, AccountProcess, AccountProcesses,
     AccountRegion, AccountRow, AccountSleep, AccountSleeps, AccountThread, AccountThreads,
     AccountTree, AccountWindow, Accounts, AlsoCounted, CODE_PAGE_BYTES, CodePage, CodePlace,
-    DEEPEST_CALL, FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse, Owner,
-    RegionWindow, RowKind, Sleepless, ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE,
+    DEEPEST_CALL, EventCell, FIRST_WINDOW, KernelWindow, Lost, MAX_NODES, MAX_WINDOWS, Misuse,
+    Owner, RegionWindow, RowKind, Sleepless, ThreadOwner, TreeCell, TreeForm, UNNAMED, USER_CODE,
     Unparted, Unthreaded, VECTOR, Waker, accounts, code_hash, counted_events,
 };
 pub use arch::SlowInstruction;

@@ -56,6 +56,20 @@ fn what_costs_a_row_without_an_instruction_more_is_told() {
     }
 }
 
+/// The one `lfence` that each system call has more is in one function, which has nothing else.
+#[test]
+fn a_slow_instruction_more_is_in_the_function_that_executes_it() {
+    let (base, new) = (built("base"), built("lfence"));
+    let (_, comparison) = compared(&base, &new, &["--explain"], &[&program("processes")]);
+    let cost = row(&comparison, "getppid");
+    assert_eq!(cost["verdict"], "events-differ", "{cost}");
+    let functions = cost["functions"].as_array().unwrap().iter();
+    let fences = functions.filter(|one| !one["events"]["lfence"].is_null());
+    let fences: Vec<_> = fences.map(|one| (one["function"].as_str(), &one["events"])).collect();
+    let events = serde_json::json!({ "lfence": CALLS });
+    assert_eq!(fences, [(Some("pathmeter_fixture"), &events)], "{cost}");
+}
+
 #[test]
 fn what_mitigations_cost_is_in_rows_and_regions() {
     let options = ["--under", "default", "--under", "boot:mitigations=off", "--json"];

@@ -59,7 +59,52 @@ fn a_sleep_is_told_by_where_it_was_and_who_ended_it() {
         }
         let all = result["execution"]["sleeps"].as_array().unwrap();
         assert!(all.iter().all(|sleep| sleep["slept_in"] != "user.busy"), "{all:?}");
+        assert_switches_are_events(&result, by);
     }
+}
+
+/// The same sleeps and wake-ups as events of rows and regions; `timer` ends the naps.
+fn assert_switches_are_events(result: &Value, timer: &str) {
+    let later = RUNS - 1;
+    let of = |path: &str, event: &str| {
+        let mut paths = result["paths"].as_array().unwrap().iter();
+        numbers_of(paths.find(|row| row["path"] == path).unwrap(), event)
+    };
+    for (row, event) in [
+        ("read", "sleeps"),
+        ("clock_nanosleep", "sleeps"),
+        ("write", "wake-ups"),
+        (timer, "wake-ups"),
+    ] {
+        assert_eq!(of(row, event), vec![TIMES; later], "{event} of {row}");
+    }
+    assert_eq!(of("own work", "sleeps"), vec![2 * TIMES + 1; later]);
+    let executions = later * usize::try_from(TIMES).unwrap();
+    for (region, sleeps) in [("user.wait", 1), ("user.busy", 0)] {
+        assert_eq!(of(region, "sleeps"), vec![sleeps; executions], "{region}");
+        assert_eq!(of(region, "wake-ups"), vec![0; executions], "{region}");
+    }
+}
+
+/// The numbers of an event, sample by sample; it must have been counted.
+fn numbers_of(row: &Value, event: &str) -> Vec<u64> {
+    let events = &row["events"];
+    let names = events["names"].as_array().unwrap();
+    let column = names.iter().position(|name| name == event).unwrap();
+    let number = |at: &u64| &events["distinct"][usize::try_from(*at).unwrap()][column];
+    numbers(&events["of_samples"]).iter().map(|at| number(at).as_u64().unwrap()).collect()
+}
+
+/// Two processes that never sleep while both run take turns in their own code.
+#[test]
+fn who_is_replaced_by_another_was_preempted_and_did_not_sleep() {
+    let spin = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    let script = format!("({spin}) & {spin}; wait");
+    let result = measured(&built("base"), &["sh", "-c", &script]);
+    let rows = result["paths"].as_array().unwrap();
+    let user = rows.iter().find(|row| row["path"] == "user code").unwrap();
+    assert!(numbers_of(user, "preemptions").iter().all(|number| *number > 0), "{user}");
+    assert_eq!(numbers_of(user, "sleeps"), vec![0; RUNS - 1]);
 }
 
 /// From the wake-up to running is a part of what the region executes; and the CPU idles only while

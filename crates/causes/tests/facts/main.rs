@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use pathmeter_causes::{Kernel, Row, causes};
 use pathmeter_model::{Area, Cause, Causes, MoveKind};
-use pathmeter_trace::{Event, Explain, FunctionDifference, SlowInstruction};
+use pathmeter_trace::{Event, EventDifferences, Explain, FunctionDifference, SlowInstruction};
 use proptest::prelude::*;
 
 use crate::trees::explained;
@@ -204,12 +204,32 @@ fn functions_without_calls_are_attributed_too() {
         base,
         new,
         difference: i64::try_from(new).unwrap() - i64::try_from(base).unwrap(),
+        events: EventDifferences::new(),
     };
     let functions = [change("vfs_read", 10, 30), change("fput", 5, 4)];
     let rows = [Row::of_functions("read", 100, &functions)];
     let causes = causes(&rows, None);
     assert_whole(&causes);
     assert_eq!(causes.rows[0].recorded, 19);
+}
+
+#[test]
+fn a_function_of_a_row_that_differs_in_events_alone_is_a_cause() {
+    let lfence = Event::Slow(SlowInstruction::Lfence);
+    let functions = [pathmeter_model::FunctionChange {
+        function: "entry_SYSCALL_64".to_owned(),
+        base_calls: 4,
+        new_calls: 4,
+        base: 80,
+        new: 80,
+        difference: 0,
+        events: EventDifferences::from([(lfence, 4)]),
+    }];
+    let causes = causes(&[Row::of_functions("read", 100, &functions)], None);
+    assert_whole(&causes);
+    let [cause] = &causes.causes[..] else { panic!("{causes:?}") };
+    assert_eq!(cause.parts[0].functions, ["entry_SYSCALL_64"]);
+    assert_eq!(cause.rows[0].events, EventDifferences::from([(lfence, 4)]));
 }
 
 #[test]

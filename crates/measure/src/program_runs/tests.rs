@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use pathmeter_model::Status;
 use pathmeter_trace::{
-    AccountProcess, AccountProcesses, AccountThread, AccountThreads, Event, Events, Lost, Misuse,
-    Owner, ThreadOwner, Unparted,
+    AccountCell, AccountProcess, AccountProcesses, AccountThread, AccountThreads, Event, EventCell,
+    Events, Lost, Misuse, Owner, SlowInstruction, ThreadOwner, Unparted,
 };
 
 use super::*;
@@ -374,4 +374,63 @@ fn functions_that_trade_instructions_add_up_to_their_row() {
     let [functions] = &read.functions[..] else { panic!() };
     let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
     assert_eq!((read.runs[1].rows[0].instructions, sum), (110, 110));
+}
+
+/// A cell of softirqs in the function at this address, and so many `lfence`.
+fn fenced(address: u64, instructions: u64, lfences: u64) -> (AccountCell, EventCell) {
+    let (kind, id) = (RowKind::Softirq, 0);
+    let event = Event::Slow(SlowInstruction::Lfence);
+    (
+        AccountCell { kind, id, address, times: 1, instructions },
+        EventCell { kind, id, address, event, number: lfences },
+    )
+}
+
+/// A run of softirqs with these cells and so many `lfence`.
+fn fencing(cells: &[(AccountCell, EventCell)], lfences: u64) -> Account {
+    let (cells, event_cells): (Vec<_>, Vec<_>) = cells.iter().copied().unzip();
+    let steps: u64 = cells.iter().map(|cell| cell.instructions).sum();
+    let lfences = events(&[(Event::Slow(SlowInstruction::Lfence), lfences)]);
+    let row = AccountRow { events: lfences, ..row(RowKind::Softirq, 0, steps + 1) };
+    Account { cells, event_cells, ..account(vec![row]) }
+}
+
+#[test]
+fn each_function_has_its_events() {
+    let (softirq, helper) = (0xffff_ffff_8100_0080, 0xffff_ffff_8100_00c0);
+    let cells = [fenced(softirq, 20, 1), fenced(helper, 10, 2), fenced(helper + 8, 9, 3)];
+    let read =
+        accounted(of(vec![fencing(&cells, 6)]), &[40], &kernel(), AlsoCounted::default()).unwrap();
+    let functions = read.functions[0].functions.iter();
+    let lfence = Event::Slow(SlowInstruction::Lfence);
+    let found: Vec<_> = functions.map(|one| (&*one.function, one.events[&lfence])).collect();
+    assert_eq!(found, [("__do_softirq", 1), ("helper", 5)]);
+}
+
+#[test]
+fn the_events_of_a_row_are_those_of_its_functions() {
+    let cells = [fenced(0xffff_ffff_8100_00c0, 39, 3)];
+    let less = refused(of(vec![fencing(&cells, 4)]), &[40]);
+    assert_eq!(
+        less,
+        "run 1: softirqs has 4 lfence, but 3 in its functions: that is worth a report"
+    );
+    let more = refused(of(vec![fencing(&cells, 0)]), &[40]);
+    assert!(more.starts_with("run 1: 3 lfence are in functions of softirqs, which has"), "{more}");
+}
+
+#[test]
+fn a_region_tells_switches_if_the_kernels_wake_ups_are_known() {
+    let names = |sleepless| {
+        let regions = vec![region("a", &[5], 0)];
+        let sleeps = AccountSleeps { sleepless, ..AccountSleeps::default() };
+        let run = Account { regions, sleeps, ..account(vec![row(RowKind::User, 0, 10)]) };
+        let read = accounted(of(vec![run]), &[10], &kernel(), AlsoCounted::default()).unwrap();
+        read.regions[0].events.clone().unwrap().names
+    };
+    let switches = ["sleeps", "preemptions", "wake-ups"];
+    let told = names(None);
+    assert!(switches.iter().all(|name| told.iter().any(|it| it == name)), "{told:?}");
+    let told = names(Some(Sleepless::WakeUp));
+    assert!(!switches.iter().any(|name| told.iter().any(|it| it == name)), "{told:?}");
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use pathmeter_stats::{self as stats, Judgement, Place};
+use pathmeter_trace::Event;
 
 use super::{MeasuredAlike, Threshold};
 use crate::{
@@ -23,6 +24,8 @@ pub(super) struct Rules {
     pub(super) benchmarks: bool,
     /// Whether functions were counted on both sides.
     pub(super) functions: bool,
+    /// Whether events were counted in functions on both sides.
+    pub(super) function_events: bool,
     pub(super) threshold: Threshold,
 }
 
@@ -224,7 +227,11 @@ fn with_functions(
     rules: Rules,
 ) -> PathComparison {
     let counted = rules.functions && !(base.functions.is_empty() && new.functions.is_empty());
-    let changes = || function_changes(&base.functions, &new.functions);
+    let has_counted = |event: Event| {
+        let counts = |side: &PathResult| side.events.as_ref().is_some_and(|it| it.has(event));
+        rules.function_events && counts(base) && counts(new)
+    };
+    let changes = || function_changes([&base.functions, &new.functions], has_counted);
     PathComparison { functions: if counted { changes() } else { Vec::new() }, ..blank }
 }
 

@@ -77,7 +77,8 @@ fn blame_tells_what_the_largest_steps_come_to_in_all_rows() {
 fn blame_of_a_program_names_the_causes_if_its_functions_were_counted() {
     let counted = |openat: u64| {
         let function = "do_filp_open".to_owned();
-        let functions = vec![FunctionCost { function, calls: 1, instructions: openat }];
+        let functions =
+            vec![FunctionCost { function, instructions: openat, ..FunctionCost::default() }];
         let name = "openat".to_owned();
         let functions = vec![RowFunctions { kind: RowKind::Syscall, name, functions }];
         ProgramExample { functions, ..program(openat, 70) }.result()

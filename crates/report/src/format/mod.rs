@@ -267,7 +267,7 @@ impl Line<'_> {
 
     /// The same of a row of a program.
     fn row_functions(&self) -> Vec<String> {
-        let functions = &self.row.functions;
+        let functions: Vec<_> = self.row.functions.iter().filter(|it| it.has_moved()).collect();
         let named = functions.iter().take(MOST_FUNCTIONS);
         let mut texts: Vec<String> =
             named.map(|it| format!("{} {}", clean(&it.function), signed(it.difference))).collect();

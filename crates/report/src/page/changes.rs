@@ -1,15 +1,13 @@
 //! Two subjects: every path, the worst change first, with the functions that changed it.
 
-use pathmeter_model::{
-    Comparison, EventComparison, FunctionChange, Measurement, PathComparison, SideInfo, Verdict,
-};
+use pathmeter_model::{Comparison, FunctionChange, Measurement, PathComparison, SideInfo, Verdict};
 use pathmeter_trace::Explain;
 
 use super::causes;
 use super::data::Data;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
-use super::window::{direction, explanation, place, place_in_row, places_of};
+use super::window::{direction, explanation, place, place_in_row, places_in_row, places_of};
 use crate::causes::origin;
 use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
@@ -203,7 +201,7 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
         }
     }
     if !path.events.is_empty() {
-        html.add(&events_table(&path.events, explain));
+        html.add(&events_table(path, explain));
     }
     if let Some(moved) = path.moved.filter(|moved| moved.functions > 0) {
         html.raw("<p><b>Placement:</b> ").number(moved.functions as u64).raw(" of ");
@@ -211,9 +209,11 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
         html.raw(" functions begin at another place in their line of 64 bytes.</p>");
     }
     let changed = !matches!(path.verdict, Verdict::Same | Verdict::Unsupported | Verdict::Broken);
-    if !path.functions.is_empty() {
-        html.add(&functions_table(&path.functions));
-    } else if changed && explain.is_none() {
+    let functions: Vec<&FunctionChange> =
+        path.functions.iter().filter(|one| one.has_moved()).collect();
+    if !functions.is_empty() {
+        html.add(&functions_table(&functions));
+    } else if changed && explain.is_none() && path.functions.is_empty() {
         html.raw("<p class=\"note\">These documents do not show which functions changed it: ");
         html.raw(match path.work {
             Some(_) => "<code>pathmeter run --explain</code> names them.</p>",
@@ -224,7 +224,7 @@ fn details(path: &PathComparison, explain: Option<&Explain>, data: &mut Data) ->
 }
 
 /// The functions in which a row of a program differs.
-fn functions_table(functions: &[FunctionChange]) -> Html {
+fn functions_table(functions: &[&FunctionChange]) -> Html {
     let mut html = Html::default();
     html.raw(
         "<div class=\"scroll\"><table class=\"small\"><caption>Functions that differ, in one ",
@@ -247,20 +247,23 @@ fn functions_table(functions: &[FunctionChange]) -> Html {
     html
 }
 
-fn events_table(events: &[EventComparison], explain: Option<&Explain>) -> Html {
+fn events_table(path: &PathComparison, explain: Option<&Explain>) -> Html {
     let mut html = Html::default();
     let difference = explain.and_then(|explain| explain.difference.as_ref());
+    let in_row = path.functions.iter().any(|function| !function.events.is_empty());
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Events that differ</caption>");
     let headings = ["event", "#base", "#new", "#difference", "changed in"];
-    // Of which functions an event is, only a recording tells.
-    let columns = if difference.is_some() { 5 } else { 4 };
+    // Of which functions an event is, a recording tells, or the functions of a row.
+    let columns = if difference.is_some() || in_row { 5 } else { 4 };
     html.headings(&headings[..columns]).raw("<tbody>");
-    for event in events {
+    for event in &path.events {
         html.raw("<tr><th scope=\"row\">").text(&event.event).raw("</th>");
         html.figure(&at_least(event.base, false)).figure(&at_least(event.new, false));
         html.figure(&signed(event.difference));
         if let Some(difference) = difference {
             html.cell(&places_of(difference, &event.event));
+        } else if in_row {
+            html.cell(&places_in_row(&path.functions, &event.event));
         }
         html.raw("</tr>");
     }

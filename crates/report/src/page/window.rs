@@ -199,6 +199,16 @@ pub(super) fn places_of(difference: &Difference, event: &str) -> String {
     listed(changed.iter().map(|(name, change)| (name.as_str(), *change)))
 }
 
+/// The functions of a row of a program that have more or less of an event, those first that differ
+/// most.
+pub(super) fn places_in_row(functions: &[FunctionChange], event: &str) -> String {
+    let Some(event) = Event::named(event) else { return String::new() };
+    let change = |it: &'_ FunctionChange| Some((it.function.clone(), *it.events.get(&event)?));
+    let mut changed: Vec<(String, i64)> = functions.iter().filter_map(change).collect();
+    changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
+    listed(changed.iter().map(|(name, change)| (name.as_str(), *change)))
+}
+
 fn listed<'a>(changes: impl Iterator<Item = (&'a str, i64)>) -> String {
     let changes: Vec<(&str, i64)> = changes.collect();
     let texts = changes.iter().take(MOST_NAMED);

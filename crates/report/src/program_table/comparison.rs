@@ -13,6 +13,7 @@ use pathmeter_trace::MeasuredWith;
 
 use super::compared_processes::compared_processes;
 use super::compared_sleeps::compared_sleeps;
+use super::function_events::changed_events;
 use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
@@ -468,22 +469,31 @@ fn is_apart(parted: &Parted<'_>) -> bool {
     }
 }
 
-/// The functions in which the rows and regions that changed differ, regions first.
+/// The functions in which the rows and regions that changed differ, in instructions and in events,
+/// regions first.
 fn functions(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
-    let explained = || {
-        parted
-            .in_order()
-            .filter(|row| row.difference.is_some_and(|it| it != 0) && !row.functions.is_empty())
+    let has_changed = |row: &&PathComparison| {
+        row.difference.is_some_and(|it| it != 0) || row.verdict == Verdict::EventsDiffer
     };
+    let explained =
+        || parted.in_order().filter(has_changed).filter(|row| !row.functions.is_empty());
     let more = more_rows(explained().skip(most).count(), style);
-    explained().take(most).map(|row| row_functions(row, shown, style)).collect::<String>() + &more
+    let tables = explained()
+        .take(most)
+        .map(|row| row_functions(row, shown, style) + &changed_events(row, shown, style));
+    tables.collect::<String>() + &more
 }
 
 /// Names what the functions of a row lack of its difference.
 const OTHER_RUNS: &str = "(the row's numbers are of other runs)";
 
 fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
+    let functions: Vec<&FunctionChange> =
+        row.functions.iter().filter(|one| one.has_moved()).collect();
+    if functions.is_empty() {
+        return String::new();
+    }
     let mut table = Table::new(&[
         (&*row.path, Align::Left),
         ("base", Align::Right),
@@ -492,7 +502,7 @@ fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
         ("calls", Align::Left),
     ]);
     let most = if shown == Rows::All { usize::MAX } else { MOST_FUNCTIONS };
-    for one in row.functions.iter().take(most) {
+    for one in functions.iter().take(most) {
         let calls = match (one.base_calls, one.new_calls) {
             (base, new) if base == new => grouped(base),
             (base, new) => format!("{} → {}", grouped(base), grouped(new)),
@@ -508,12 +518,12 @@ fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
     if let Some(rest) = rest_of(row).filter(|rest| *rest != 0) {
         table.row([OTHER_RUNS.into(), "".into(), "".into(), signed(rest).into(), "".into()]);
     }
-    let rest = row.functions.get(most..).unwrap_or_default();
+    let rest = functions.get(most..).unwrap_or_default();
     "\n".to_owned() + &table.render(style) + &more_functions(rest, style)
 }
 
 /// By how much the functions that are not shown differ.
-fn more_functions(functions: &[FunctionChange], style: Style) -> String {
+fn more_functions(functions: &[&FunctionChange], style: Style) -> String {
     let sum = functions.iter().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
     let differ = match functions.len() {
         0 => return String::new(),

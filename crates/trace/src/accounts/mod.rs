@@ -27,7 +27,7 @@ use crate::arch::classes::classes;
 use crate::event::{Event, Events};
 
 /// First bytes of the stream, with its version.
-const HEADER: [u8; 8] = *b"PMPR\x06\0\0\0";
+const HEADER: [u8; 8] = *b"PMPR\x07\0\0\0";
 /// Most runs that are read: those that a result may have.
 const MAX_RUNS: usize = 1024;
 /// Executions of a region in one run that are kept one by one.
@@ -42,7 +42,7 @@ const MAX_NAME: u64 = 127;
 const MAX_NAMES: usize = 1 << 12;
 /// A cell's address that stands for all code of programs.
 pub const USER_CODE: u64 = 1;
-/// Most cells of a run; `plugin/program/cells.h` has half as many.
+/// Most cells of a run, and of events as many; `plugin/program/cells.h` has half as many.
 const MAX_CELLS: usize = 1 << 21;
 /// Most wrong marks of a run that are kept.
 const MAX_MISUSES: usize = 16;
@@ -92,6 +92,8 @@ pub struct Account {
     pub misuses: Vec<Misuse>,
     /// What each row executed where in the kernel's code, if that was asked for.
     pub cells: Vec<AccountCell>,
+    /// Which of these were events, if cells were asked for.
+    pub event_cells: Vec<EventCell>,
     /// The windows between two points of the kernel that were asked for.
     pub windows: Vec<AccountWindow>,
     /// The program's processes.
@@ -118,6 +120,21 @@ pub struct AccountCell {
     pub times: u64,
     /// Instructions retired.
     pub instructions: u64,
+}
+
+/// How many events of one class a row executed in a block of the kernel's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventCell {
+    /// The row's kind.
+    pub kind: RowKind,
+    /// Which of that kind, as in [`AccountCell`].
+    pub id: u32,
+    /// The block's first address; [`USER_CODE`] for all code of programs.
+    pub address: u64,
+    /// The event.
+    pub event: Event,
+    /// How many there were.
+    pub number: u64,
 }
 
 /// A region of a program in one run.
@@ -346,6 +363,7 @@ impl<R: Read> Reader<R> {
             19 => self.read_tree(),
             20 => self.node(),
             21 => self.tree_cell(),
+            22 => self.event_cell(),
             _ => Err("it has a record of an unknown kind"),
         }
     }
@@ -451,6 +469,23 @@ impl<R: Read> Reader<R> {
         Ok(())
     }
 
+    fn event_cell(&mut self) -> Result<(), &'static str> {
+        let (kind, id) = self.row_key()?;
+        let address = self.number()?;
+        let (event, number) = (self.class()?, self.number()?);
+        if self.account.event_cells.len() == MAX_CELLS {
+            return Err("a run has too many cells");
+        }
+        self.account.event_cells.push(EventCell { kind, id, address, event, number });
+        Ok(())
+    }
+
+    /// The event whose number comes next.
+    fn class(&mut self) -> Result<Event, &'static str> {
+        let class = usize::try_from(self.number()?).ok();
+        class.and_then(|class| classes().nth(class)).ok_or("an event is unknown")
+    }
+
     fn row(&mut self) -> Result<AccountRow, &'static str> {
         let (kind, id) = self.row_key()?;
         if kind == RowKind::Region {
@@ -482,9 +517,7 @@ impl<R: Read> Reader<R> {
             return Err("it has more events than there are");
         }
         for _ in 0..count {
-            let class = usize::try_from(self.number()?).ok();
-            let class = class.and_then(|class| classes().nth(class));
-            events.add(class.ok_or("an event is unknown")?, self.number()?);
+            events.add(self.class()?, self.number()?);
         }
         if let Some(known) = self.events.get(&events) {
             return Ok(Arc::clone(known));

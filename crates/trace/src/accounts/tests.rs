@@ -81,7 +81,7 @@ fn window<const N: usize>(numbers: [(Event, u64); N]) -> RegionWindow {
 
 #[test]
 fn events_are_those_of_the_classes_and_others() {
-    let last = classes().len() as u64 - 1;
+    let last = classes().position(|it| it == Event::MispredictedReturns).unwrap() as u64;
     let classed = [[1, 7, 1, 9, 0, 8, 5, 3, 0, 0].as_slice(), &[2, 0, 4, last, 6]].concat();
     let stream = Stream::new().record(1, &[&[0, 1], &classed[..]].concat());
     let row = &stream.run().rows[0];
@@ -102,8 +102,9 @@ fn events_are_those_of_the_classes_and_others() {
         let row = [&[1, 7, 1, 9, 0, 0, 0, 0, 0, 0][..], events].concat();
         Stream::new().record(1, &[&[0, 1], &row[..]].concat()).fault(0)
     };
-    assert_eq!(odd(&[1, last + 1, 1]), "an event is unknown");
-    assert_eq!(odd(&[last + 2]), "it has more events than there are");
+    let classes = classes().len() as u64;
+    assert_eq!(odd(&[1, classes, 1]), "an event is unknown");
+    assert_eq!(odd(&[classes + 1]), "it has more events than there are");
 }
 
 #[test]
@@ -247,6 +248,16 @@ fn cells_are_read_back() {
     let begun_four_times = [11, 2, address, 4, 6, 2_u64.wrapping_neg()];
     let run = Stream::new().record(7, &begun_four_times).rows(0, &[]).run();
     assert_eq!(run.cells[0].instructions, 8, "two of four faulted and went on elsewhere");
+}
+
+#[test]
+fn events_in_cells_are_read_back() {
+    let address = 0xffff_ffff_8100_0040;
+    let lfence = Event::named("lfence").unwrap();
+    let class = classes().position(|event| event == lfence).unwrap() as u64;
+    let run = Stream::new().record(22, &[1, 2, address, class, 3]).rows(0, &[]).run();
+    let kind = RowKind::Syscall;
+    assert_eq!(run.event_cells, [EventCell { kind, id: 2, address, event: lfence, number: 3 }]);
 }
 
 /// A row of own work as a process has it.
@@ -451,8 +462,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
-        (Stream(b"PMPR\x05\0\0\0".to_vec()), 0, "it does not begin as it should"),
-        (good().record(22, &[]), 0, "it has a record of an unknown kind"),
+        (Stream(b"PMPR\x06\0\0\0".to_vec()), 0, "it does not begin as it should"),
+        (good().record(23, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
         (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
@@ -478,6 +489,8 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
         (good().record(7, &[unknown, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
         (good().record(7, &[1, 0, 1, 1, 1, 2]), 0, "a cell has less than no instruction"),
+        (good().record(22, &[unknown, 0, 1, 0, 1]), 0, "a row's kind is unknown"),
+        (good().record(22, &[1, 0, 1, 64, 1]), 0, "an event is unknown"),
         (
             good().record(8, &[0, 1, 2, 1, 0, 0, 0, 1, 0]),
             0,
@@ -625,6 +638,7 @@ fn wrong_marks_and_records_have_the_plugins_numbers() {
     assert_eq!(tags.map(|name| plugin[name]), [3, 4, 5, 6, 8, 9, 10, 11, 12]);
     assert_eq!(["SLEEPS", "SLEEP"].map(|name| plugin[name]), [13, 14]);
     assert_eq!(["THREADS", "THREAD", "THREAD_PART"].map(|name| plugin[name]), [15, 16, 17]);
+    assert_eq!(plugin["EVENT_CELL"], 22);
     let program = constants("program/run.c");
     assert_eq!(["RUN", "LOST", "CELL"].map(|name| program[name]), [1, 2, 7]);
 }

@@ -1,6 +1,7 @@
 //! Which instructions the program plugin counts as events of their own, as a table for it. Returns
 //! that a processor mispredicts have a class too, although no form of an instruction tells them:
-//! the plugin keeps a return stack if the table says so.
+//! the plugin keeps a return stack if the table says so. The same holds of the turns of tasks, which
+//! no instruction is.
 //!
 //! What an instruction is, is decided in one place (`code.rs`). The plugin can't ask while it
 //! translates code, so it is handed the answer for every form of an opcode that matters;
@@ -11,7 +12,7 @@ use crate::arch::code::event_of;
 use crate::event::Event;
 
 /// First bytes of the table, with its version.
-const HEADER: [u8; 8] = *b"PMCL\x02\0\0\0";
+const HEADER: [u8; 8] = *b"PMCL\x03\0\0\0";
 /// The prefix of a form, by its number.
 const PREFIXES: [Option<u8>; 4] = [None, Some(0x66), Some(0xf3), Some(0xf2)];
 /// Bytes after the opcode: more than any instruction has.
@@ -36,13 +37,16 @@ const MAPS: [Map; 7] = [
     Map::Vex(6, 3),
 ];
 
-/// The events that are classes of instructions, by their number in the table and in the stream.
+/// The turns of tasks, in the order of `enum turn` in `plugin/program/classes.h`.
+const TURNS: [Event; 3] = [Event::Sleeps, Event::Preemptions, Event::WakeUps];
+
+/// The events that are classes of instructions, and then the turns, by their number in the table and in the stream.
 pub(crate) fn classes() -> impl ExactSizeIterator<Item = Event> + Clone {
     const OTHERS: [Event; 2] = [Event::IndirectBranches, Event::MispredictedReturns];
     const SLOW: usize = SlowInstruction::ALL.len();
-    (0..SLOW + OTHERS.len()).map(|number| match SlowInstruction::ALL.get(number) {
-        Some(slow) => Event::Slow(*slow),
-        None => OTHERS[number - SLOW],
+    (0..SLOW + OTHERS.len() + TURNS.len()).map(|number| match number.checked_sub(SLOW) {
+        None => Event::Slow(SlowInstruction::ALL[number]),
+        Some(other) => OTHERS.get(other).copied().unwrap_or_else(|| TURNS[other - OTHERS.len()]),
     })
 }
 
@@ -53,6 +57,7 @@ pub fn class_table(returns: bool) -> Vec<u8> {
     let mispredicted = if returns { number(Event::MispredictedReturns) } else { 0 };
     let mut table = HEADER.to_vec();
     table.extend([u8::try_from(classes().len()).unwrap_or(u8::MAX), locked, mispredicted]);
+    table.extend(TURNS.map(number));
     for map in MAPS {
         for opcode in 0..=u8::MAX {
             if may_have_class(map, opcode) {
@@ -135,9 +140,15 @@ mod tests {
     /// The table's forms, by map and opcode.
     fn table() -> HashMap<(u8, u8), Vec<u8>> {
         let forms = 4 * 2 * 256;
-        let records = class_table(true)[11..].to_vec();
+        let records = class_table(true)[14..].to_vec();
         assert_eq!(records.len() % (2 + forms), 0);
         records.chunks(2 + forms).map(|one| ((one[0], one[1]), one[2..].to_vec())).collect()
+    }
+
+    fn sorted(events: impl Iterator<Item = Event>) -> impl Iterator<Item = Event> {
+        let mut all: Vec<Event> = events.collect();
+        all.sort_by_key(|event| event.index());
+        all.into_iter()
     }
 
     #[test]
@@ -145,10 +156,16 @@ mod tests {
         let plugin = constants("program/classes.h");
         assert!(classes().len() as u64 <= plugin["MOST_CLASSES"]);
         assert_eq!(constants("arch/x86_64/form.h")["CLASS_MAPS"], MAPS.len() as u64);
+        let told = Event::all().filter(|it| it.is_class() || it.is_of_tasks());
+        assert!(told.eq(sorted(classes())));
+        let turns = ["SLEPT", "PREEMPTED", "WOKE", "TURNS"].map(|name| plugin[name]);
+        assert_eq!(turns, [0, 1, 2, TURNS.len() as u64]);
         assert_eq!(forms().count(), 4 * 2 * 256);
         assert_eq!(usize::from(class_table(false)[8]), classes().len());
         let mispredicted = [false, true].map(|returns| class_table(returns)[10]);
-        assert_eq!(mispredicted.map(usize::from), [0, classes().len()]);
+        assert_eq!(mispredicted.map(usize::from), [0, classes().len() - TURNS.len()]);
+        let last = classes().skip(classes().len() - TURNS.len());
+        assert!(last.eq(TURNS), "{:?}", &class_table(true)[11..14]);
     }
 
     #[test]
@@ -157,7 +174,8 @@ mod tests {
         let has = |number: u8| table.values().any(|forms| forms.contains(&number));
         for (event, number) in classes().zip(1..) {
             // Whether a return is mispredicted is not told by its form.
-            assert_eq!(has(number), event != Event::MispredictedReturns, "{event}");
+            let has_form = event != Event::MispredictedReturns && !event.is_of_tasks();
+            assert_eq!(has(number), has_form, "{event}");
         }
     }
 
