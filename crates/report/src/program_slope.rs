@@ -1,13 +1,13 @@
 //! What a program costs by a number among its arguments, as text: what one more costs in own work
 //! and where that bends, then the rows that depend on the number.
 
-mod told;
+mod sentence;
 
 use std::cmp::Reverse;
 
 use pathmeter_model::{ProgramSlopeResult, ProgramSlopeRow, RowKind, Subject, clean, command_line};
 
-use self::told::{chords, each, each_of, range, ratio, remark, signed_ratio, square};
+use self::sentence::{chords, each, each_of, range, ratio, remark, signed_ratio, square};
 use crate::measurement::footer;
 use crate::number::{grouped, plural};
 use crate::rows::Rows;
