@@ -69,7 +69,7 @@ fn of_two(compared: Compared<'_>, in_full: bool, limits: Limits, style: Style) -
     if !in_full {
         return [functions].into_iter().chain(moved).chain([overlay]).collect();
     }
-    let events = difference::events_table(compared, style);
+    let events = difference::events_table(compared, limits, style);
     let touched = difference::footprint_table(compared, limits, style);
     [functions, events].into_iter().chain(moved).chain([overlay, touched]).collect()
 }

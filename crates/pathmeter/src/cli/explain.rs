@@ -12,7 +12,7 @@ use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 
 /// Rows of each table of a difference: all tables then fit a screen of 50 lines.
-const MOST_ROWS: usize = 10;
+const MOST_ROWS: usize = 8;
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:

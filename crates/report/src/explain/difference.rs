@@ -209,7 +209,7 @@ pub(super) fn footprint_table(compared: Compared<'_>, limits: Limits, style: Sty
 
 /// A row for each event with a cost of its own that one window has more of, with the functions that
 /// it is in; nothing but a line if there is none.
-pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
+pub(super) fn events_table(compared: Compared<'_>, limits: Limits, style: Style) -> String {
     let mut table = Table::new(&[
         ("base", Align::Right),
         ("new", Align::Right),
@@ -222,7 +222,9 @@ pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
     let Some(first) = events.next() else {
         return "events with a cost of their own: no difference\n".to_owned();
     };
-    for (&event, &difference) in std::iter::once(first).chain(events) {
+    let all: Vec<_> = std::iter::once(first).chain(events).collect();
+    let (shown, cut) = all.split_at(all.len().min(limits.most.unwrap_or(usize::MAX)));
+    for &(&event, &difference) in shown {
         table.row([
             grouped(compared.base.typical(event)).into(),
             grouped(compared.new.typical(event)).into(),
@@ -230,6 +232,10 @@ pub(super) fn events_table(compared: Compared<'_>, style: Style) -> String {
             event.word().into(),
             places(compared.difference, event).into(),
         ]);
+    }
+    if !cut.is_empty() {
+        let text = Cell::painted(&more(cut.len()), QUIET);
+        table.row(["".into(), "".into(), "".into(), text, "".into()]);
     }
     table.render(style)
 }

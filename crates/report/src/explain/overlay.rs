@@ -5,7 +5,7 @@ use pathmeter_trace::{Difference, NodeDifference};
 use super::limits::{Least, Limits};
 use super::remark;
 use super::shape::Shape;
-use super::tree::{Line, Shown, indented, lines, more_below, step};
+use super::tree::{Line, Shown, heaviest_lines, indented, lines, more_below, step};
 use crate::number::{grouped, signed};
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
@@ -31,25 +31,15 @@ pub(super) fn overlay_table(
         ("self", Align::Right),
         ("where", Align::Left),
     ]);
-    let lines = lines(&shape, total, limits_of_a_screen(&shape, total, limits));
+    let lines = match limits.most {
+        None => lines(&shape, total, limits),
+        Some(most) => heaviest_lines(&shape, total, limits, most),
+    };
     let step = step(&lines, style);
     for line in lines {
         table.row(row(&difference.tree, &shape, line, step));
     }
     table.render(style)
-}
-
-/// The limits with the lowest least difference that leaves few enough lines.
-fn limits_of_a_screen(shape: &Shape, total: u64, limits: Limits) -> Limits {
-    let Some(most) = limits.most else { return limits };
-    let mut all: Vec<u64> = shape.inclusive.clone();
-    all.sort_unstable();
-    all.dedup();
-    let with = |least: u64| Limits { least: Least::Instructions(least), ..limits };
-    let is_too_much = |least: &u64| lines(shape, total, with(*least)).len() > most;
-    let first = all.partition_point(is_too_much);
-    // A difference that is everywhere as large has no line that could be left out.
-    all.get(first).or(all.last()).map_or(limits, |least| with((*least).max(1)))
 }
 
 /// What doesn't differ is summed even without a limit.

@@ -1,5 +1,8 @@
 //! The call tree: dearest first, indented by depth.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
 use pathmeter_trace::{NodeKind, WindowTree};
 
 use super::limits::Limits;
@@ -56,14 +59,45 @@ pub(super) fn call_tree_table(tree: &WindowTree, limits: Limits, style: Style) -
 /// The lines in the order they are shown in. Without recursion, since a trace may call as deeply
 /// as it likes.
 pub(super) fn lines(shape: &Shape, total: u64, limits: Limits) -> Vec<Line<'_>> {
+    let deep_enough = |depth| limits.depth.is_none_or(|most| depth < most);
+    let is_heavy = |node: usize| limits.least.is_reached(shape.inclusive[node], total);
+    lines_of(shape, &deep_enough, &is_heavy)
+}
+
+/// The lines of as many of the heaviest nodes within the limits as fit so many lines.
+pub(super) fn heaviest_lines(
+    shape: &Shape,
+    total: u64,
+    limits: Limits,
+    most: usize,
+) -> Vec<Line<'_>> {
+    let mut order: Vec<usize> = (0..shape.inclusive.len()).collect();
+    // A parent is as heavy as its children at least, and has a lower number.
+    order.sort_by_key(|node| (Reverse(shape.inclusive[*node]), *node));
+    let with = |nodes: usize| {
+        let shown: BTreeSet<usize> = order.iter().take(nodes).copied().collect();
+        let is_heavy = |node: usize| {
+            shown.contains(&node) && limits.least.is_reached(shape.inclusive[node], total)
+        };
+        lines_of(shape, &|_| true, &is_heavy)
+    };
+    let fitting = (1..=most).rev().map(with).find(|lines| lines.len() <= most);
+    fitting.unwrap_or_else(|| with(1))
+}
+
+fn lines_of<'a>(
+    shape: &'a Shape,
+    deep_enough: &dyn Fn(usize) -> bool,
+    is_heavy: &dyn Fn(usize) -> bool,
+) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let mut pending = Vec::new();
-    push_siblings(&mut pending, shape, &shape.roots, 0, total, limits);
+    push_siblings(&mut pending, shape, (&shape.roots[..], 0), deep_enough(0), is_heavy);
     while let Some(line) = pending.pop() {
         lines.push(line);
         if let Shown::Node(node) = line.what {
-            let (children, depth) = (&shape.children[node], line.depth + 1);
-            push_siblings(&mut pending, shape, children, depth, total, limits);
+            let below = (&shape.children[node][..], line.depth + 1);
+            push_siblings(&mut pending, shape, below, deep_enough(below.1), is_heavy);
         }
     }
     lines
@@ -73,14 +107,11 @@ pub(super) fn lines(shape: &Shape, total: u64, limits: Limits) -> Vec<Line<'_>> 
 fn push_siblings<'a>(
     pending: &mut Vec<Line<'a>>,
     shape: &Shape,
-    siblings: &'a [usize],
-    depth: usize,
-    total: u64,
-    limits: Limits,
+    (siblings, depth): (&'a [usize], usize),
+    deep_enough: bool,
+    is_heavy: &dyn Fn(usize) -> bool,
 ) {
-    let deep_enough = limits.depth.is_none_or(|most| depth < most);
-    let is_shown =
-        |node: &&usize| deep_enough && limits.least.is_reached(shape.inclusive[**node], total);
+    let is_shown = |node: &&usize| deep_enough && is_heavy(**node);
     // Heaviest first, so all that are shown come before all that are not.
     let (shown, cut) = siblings.split_at(siblings.iter().take_while(is_shown).count());
     let nodes = |nodes: &[usize]| {
