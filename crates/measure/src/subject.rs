@@ -260,7 +260,7 @@ mod tests {
     fn a_document_whose_fields_were_sorted_is_known_by_its_schema() {
         let file = tempfile::NamedTempFile::new().unwrap();
         for (schema, expected) in [("pathmeter.times/1", true), ("pathmeter.result/1", false)] {
-            let host = "x".repeat(2 * SNIFFED as usize);
+            let host = "x".repeat(usize::try_from(2 * SNIFFED).unwrap());
             std::fs::write(file.path(), format!(r#"{{"host":"{host}","schema":"{schema}"}}"#))
                 .unwrap();
             assert_eq!(is_timed(file.path()), expected, "{schema}");

@@ -58,8 +58,8 @@ pub enum Event {
     /// Steps of the guest's clock that passed while the CPU waited: with [`Self::Clock`] they are
     /// the window's time.
     Idle,
-    /// Times that a task of a program slept: the kernel switched away from it, and woke it before it
-    /// switched back.
+    /// Times that a task of a program slept: the kernel switched away from it, and woke it before
+    /// it switched back.
     Sleeps,
     /// Times that the kernel switched away from such a task and back without waking it.
     Preemptions,

@@ -223,7 +223,7 @@ impl Tracer {
     /// The file, if the guest has none of its own there, and it is the program's input and not its
     /// output.
     fn find(&mut self, NamedFile { path, is_output }: NamedFile) -> Option<PathBuf> {
-        let path = normal(path)?;
+        let path = normal(&path)?;
         let is_regular = fs::metadata(&path).is_ok_and(|it| it.is_file());
         if is_output || (!is_regular && !path.exists()) {
             self.made.insert(path);
@@ -322,7 +322,7 @@ fn read_text(pid: Pid, address: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The path without `.` and `..`: behind a link, `..` is not what stands before it.
-fn normal(path: PathBuf) -> Option<PathBuf> {
+fn normal(path: &Path) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return path.canonicalize().ok();
     }

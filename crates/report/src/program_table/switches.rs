@@ -45,8 +45,8 @@ pub(super) fn switches(result: &Measurement, shown: Rows, style: Style) -> Strin
     "\n".to_owned() + &table.render(style) + &more + &style.quiet(LEGEND)
 }
 
-const LEGEND: &str = "medians of the runs, of a region of its executions; wake-ups are those of the \
-                      program's tasks";
+const LEGEND: &str = "medians of the runs, of a region of its executions; wake-ups are those of \
+                      the program's tasks";
 
 /// Of a row the median of its runs, of a region that of its executions.
 fn numbers(path: &PathResult) -> [u64; 3] {

@@ -1,7 +1,7 @@
 //! Which instructions the program plugin counts as events of their own, as a table for it. Returns
 //! that a processor mispredicts have a class too, although no form of an instruction tells them:
-//! the plugin keeps a return stack if the table says so. The same holds of the turns of tasks, which
-//! no instruction is.
+//! the plugin keeps a return stack if the table says so. The same holds of the turns of tasks,
+//! which no instruction is.
 //!
 //! What an instruction is, is decided in one place (`code.rs`). The plugin can't ask while it
 //! translates code, so it is handed the answer for every form of an opcode that matters;
@@ -40,7 +40,8 @@ const MAPS: [Map; 7] = [
 /// The turns of tasks, in the order of `enum turn` in `plugin/program/classes.h`.
 const TURNS: [Event; 3] = [Event::Sleeps, Event::Preemptions, Event::WakeUps];
 
-/// The events that are classes of instructions, and then the turns, by their number in the table and in the stream.
+/// The events that are classes of instructions, and then the turns, by their number in the table
+/// and in the stream.
 pub(crate) fn classes() -> impl ExactSizeIterator<Item = Event> + Clone {
     const OTHERS: [Event; 2] = [Event::IndirectBranches, Event::MispredictedReturns];
     const SLOW: usize = SlowInstruction::ALL.len();
