@@ -117,8 +117,8 @@ impl Terms {
 }
 
 /// The least and the largest that the square of N is multiplied by in the parabolas through three
-/// points that follow each other; None if fewer than two parabolas bend, or two of them in different
-/// directions.
+/// points that follow each other; None if fewer than two parabolas bend, or two of them in
+/// different directions.
 pub fn curvature(points: &[(u64, u64)]) -> Option<[Ratio; 2]> {
     let point = |&(number, value): &(u64, u64)| [i128::from(number), i128::from(value)];
     let of_three = |three: &[(u64, u64)]| {
@@ -222,7 +222,8 @@ mod tests {
         fn a_line_of_fractions_is_a_ratio_in_lowest_terms(
             from in 0_u64..1000, units in 1_u64..1000, value in 0_u64..1000, rise in 0_u64..1000,
         ) {
-            let found = Polynomial::through(&[(from, value), (from + units, value + rise)]).unwrap();
+            let ends = [(from, value), (from + units, value + rise)];
+            let found = Polynomial::through(&ends).unwrap();
             let Ratio { numerator, denominator } = found.per_unit;
             prop_assert_eq!(numerator.unsigned_abs() * units, rise * denominator);
             prop_assert!(common_divisor(numerator.unsigned_abs().into(), denominator.into()) == 1);

@@ -44,8 +44,8 @@ pub enum Placement {
     Shown,
 }
 
-/// What the comparison comes to; the two kernels; the causes, if functions are known; a row for each
-/// path (base, new, difference, percent, verdict, reason), or the rows that matter; what else
+/// What the comparison comes to; the two kernels; the causes, if functions are known; a row for
+/// each path (base, new, difference, percent, verdict, reason), or the rows that matter; what else
 /// differed between the measurements, and how many paths have each verdict.
 pub(crate) fn path_comparison_table(
     comparison: &Comparison,

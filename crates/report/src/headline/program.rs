@@ -10,8 +10,8 @@ use super::{differs, events, step};
 use crate::number::{grouped, percent, plural, signed};
 use crate::severity::worst_first;
 
-/// `Own work costs 4,692 instructions more (+2.96 %): +138 a call in 14 of 15 rows that differ; most
-/// in openat, +690.` The regions that differ follow. None if own work was not judged.
+/// `Own work costs 4,692 instructions more (+2.96 %): +138 a call in 14 of 15 rows that differ;
+/// most in openat, +690.` The regions that differ follow. None if own work was not judged.
 pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
     let own = comparison.paths.iter().find(|row| kind(row) == Some(RowKind::OwnWork))?;
@@ -54,8 +54,8 @@ fn is_changed(row: &PathComparison) -> bool {
     changed.contains(&row.verdict) && row.difference.is_some_and(|difference| difference != 0)
 }
 
-/// What has the difference of these rows: `+138 a call in 14 of 15 rows that differ` before the rest,
-/// if at least half of them differ by as much; `most in openat, +5,822`. None without rows.
+/// Where the difference of these rows is: `most in openat, +5,822`, after `+138 a call in 14 of 15
+/// rows that differ` if at least half of them differ by as much a call. None without rows.
 fn place(changed: &[&PathComparison]) -> Option<String> {
     let per_call = |row: &PathComparison| row.work.as_ref()?.per_call_difference;
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();

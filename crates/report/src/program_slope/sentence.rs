@@ -90,8 +90,8 @@ pub(super) fn remark(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Stri
     [bends, scatters, square].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// About how much a row that bends costs for each of N times N: `+6.21…+6.27 N²`; none if the pieces
-/// do not bend in one direction.
+/// About how much a row that bends costs for each of N times N: `+6.21…+6.27 N²`; none if the
+/// pieces do not bend in one direction.
 pub(super) fn square(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Option<String> {
     let points: Vec<(u64, u64)> =
         result.numbers.iter().copied().zip(row.values.iter().copied()).collect();
