@@ -20,6 +20,7 @@ mod guest_files;
 pub mod image;
 pub mod interrupt;
 mod jit_code;
+pub mod kernel_names;
 pub mod lab;
 mod landlock;
 mod makers;

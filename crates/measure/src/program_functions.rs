@@ -8,7 +8,7 @@ use pathmeter_trace::{
     AccountCell, Event, EventCell, FIRST_WINDOW, KernelPlaces, Resolve, Symbols, USER_CODE, folded,
 };
 
-use crate::program_runs::{KernelNames, row_name};
+use crate::kernel_names::{KernelNames, row_name};
 
 /// What the rows and regions of one run executed where in the kernel's code.
 pub(crate) struct Cells {

@@ -17,11 +17,12 @@ use pathmeter_vm::{Accounting, INIT, RanProgram};
 
 use crate::failure::Failure;
 use crate::image::Image;
+use crate::kernel_names::KernelNames;
 use crate::packed_program::PackedProgram;
 use crate::plan_results::Elsewhere;
 use crate::program_failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program_point_windows::{ProgramWindow, ProgramWindows};
-use crate::program_runs::{Accounted, KernelNames, Slept, accounted};
+use crate::program_runs::{Accounted, Slept, accounted};
 use crate::program_sleeps::{note as sleeps_note, sleeps};
 use crate::results::sha256;
 use crate::session::{Report, Session};

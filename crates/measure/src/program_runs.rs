@@ -3,16 +3,16 @@
 use std::fmt::Display;
 
 use pathmeter_model::{
-    Check, PathResult, ProgramRow, ProgramRun, RowFunctions, RowKind, RunClock, Unit, lower_median,
+    Check, PathResult, ProgramRow, ProgramRun, RowFunctions, RunClock, Unit, lower_median,
 };
 use pathmeter_trace::{
     Account, AccountProcesses, AccountRegion, AccountRow, AccountSleeps, Accounts, AlsoCounted,
-    Event, KernelPlaces, RegionWindow, Sleepless, Symbols, UNNAMED, VECTOR, counted_events,
+    Event, KernelPlaces, RegionWindow, Sleepless, counted_events,
 };
 
 use crate::executions::counted;
+use crate::kernel_names::{KernelNames, row_name};
 use crate::program_functions::{Cells, check_functions, functions};
-use crate::program_point_windows::ProgramWindows;
 use crate::program_processes::{self, include, processes};
 use crate::program_threads::{self, add_threads};
 
@@ -99,16 +99,6 @@ pub fn accounted(
     let functions = functions(&cells, &names, kernel);
     let notes = of_processes.into_iter().chain(of_threads).collect();
     Ok(Accounted { runs, regions, functions, notes, slept, names })
-}
-
-/// The kernel's symbols, as far as they are needed.
-pub struct KernelNames {
-    /// The places that the plugin is told.
-    pub places: KernelPlaces,
-    /// All functions.
-    pub symbols: Symbols,
-    /// The windows between two of its points that are asked for.
-    pub windows: ProgramWindows,
 }
 
 /// The regions of all runs, as paths: their samples are of the later runs, if there are any, since
@@ -205,46 +195,6 @@ fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramR
         instructions,
         steps,
         events: counted.filter(|(_, number)| *number > 0).collect(),
-    }
-}
-
-/// Which row of its kind it is; empty if there is but one.
-pub fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
-    match kind {
-        RowKind::PageFault | RowKind::InterpreterFault => fault(id),
-        RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
-        RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
-        {
-            UNNAMED => "none entered".to_owned(),
-            id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
-        },
-        _ => String::new(),
-    }
-}
-
-/// A page fault by its error code: Intel SDM volume 3, section 4.7.
-fn fault(code: u32) -> String {
-    if code == UNNAMED {
-        return "error code not seen".to_owned();
-    }
-    let [present, write, user, _, fetch] = [0, 1, 2, 3, 4].map(|bit| code >> bit & 1 == 1);
-    let access = match (fetch, write) {
-        (true, _) => "execute",
-        (_, true) => "write",
-        (_, false) => "read",
-    };
-    let cause = if present { "protected page" } else { "page not present" };
-    let from = if user { "" } else { ", from the kernel" };
-    format!("{access}, {cause}{from}")
-}
-
-/// An interrupt by its vector. The PC's own lines begin at 0x30 (Linux
-/// `arch/x86/include/asm/irq_vectors.h`, `ISA_IRQ_VECTOR`).
-fn vector(vector: u32) -> String {
-    match vector {
-        0x30 => "timer".to_owned(),
-        0x31..=0x3f => format!("IRQ {}", vector - 0x30),
-        _ => format!("vector {vector:#x}"),
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use pathmeter_model::{RowKind, SleepResult, WokenBy};
 use pathmeter_trace::{AccountSleep, KernelPlaces, Owner, Waker};
 
+use crate::kernel_names::row_name;
 use crate::program_processes::process_names;
-use crate::program_runs::{Slept, row_name};
+use crate::program_runs::Slept;
 
 /// Sleeps by where they were, whose, and who ended them.
 type Key = (RowKind, String, Option<String>, (Option<String>, String));

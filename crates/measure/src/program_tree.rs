@@ -18,13 +18,14 @@ use crate::debug_file::DebugFile;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::jit_code::JitCode;
+use crate::kernel_names::{KernelNames, row_name as name_of_id};
 use crate::meant::meant;
 use crate::packed_program::PackedProgram;
 use crate::program_code::{PackedCode, ProgramCode};
 use crate::program_failure::unmeasured;
 use crate::program_processes::process_names;
 use crate::program_result::{ended_well, kernel_names};
-use crate::program_runs::{Accounted, KernelNames, accounted, row_name as name_of_id};
+use crate::program_runs::{Accounted, accounted};
 use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
 

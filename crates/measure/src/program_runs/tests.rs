@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use pathmeter_model::Status;
+use pathmeter_model::{RowKind, Status};
 use pathmeter_trace::{
     AccountCell, AccountProcess, AccountProcesses, AccountThread, AccountThreads, Event, EventCell,
-    Events, Lost, Misuse, Owner, SlowInstruction, ThreadOwner, Unparted,
+    Events, Lost, Misuse, Owner, SlowInstruction, Symbols, ThreadOwner, UNNAMED, Unparted, VECTOR,
 };
 
 use super::*;
+use crate::program_point_windows::ProgramWindows;
 
 /// A kernel with the system call read under two names, and with little else.
 fn kernel() -> KernelNames {
