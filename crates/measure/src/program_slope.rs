@@ -2,9 +2,7 @@
 //! place.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
-
-use pathmeter_pack::Packed;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 use crate::failure::Failure;
 
@@ -54,7 +52,7 @@ impl ProgramSlope {
     /// # Errors
     /// None has it.
     pub fn check(&self, command: &[OsString]) -> Result<(), Failure> {
-        let has_word = |argument: &OsString| self.put("", argument.as_bytes()).is_some();
+        let has_word = |argument: &OsString| self.replace_word("", argument.as_bytes()).is_some();
         if command.iter().skip(1).any(has_word) {
             return Ok(());
         }
@@ -65,20 +63,19 @@ impl ProgramSlope {
         })
     }
 
-    /// The packed program with these digits in place of the word; its files are the same. The
-    /// program's own name is no argument.
+    /// The program's name and arguments with these digits in place of the word. The name itself is
+    /// no argument.
     #[must_use]
-    pub fn with_number(&self, packed: &Packed, digits: &str) -> Packed {
-        let argument = |(at, argument): (usize, &Vec<u8>)| match self.put(digits, argument) {
-            Some(put) if at > 0 => put,
-            _ => argument.clone(),
+    pub fn replace_words(&self, command: &[OsString], digits: &str) -> Vec<OsString> {
+        let replace = |(at, word): (usize, &OsString)| {
+            let replaced = self.replace_word(digits, word.as_bytes()).filter(|_| at > 0);
+            replaced.map_or_else(|| word.clone(), OsString::from_vec)
         };
-        let arguments = packed.arguments.iter().enumerate().map(argument).collect();
-        Packed { arguments, ..packed.clone() }
+        command.iter().enumerate().map(replace).collect()
     }
 
     /// The argument with these digits in place of the word, if it is the word or has it in braces.
-    fn put(&self, digits: &str, argument: &[u8]) -> Option<Vec<u8>> {
+    fn replace_word(&self, digits: &str, argument: &[u8]) -> Option<Vec<u8>> {
         if argument == self.word.as_bytes() {
             return Some(digits.as_bytes().to_vec());
         }
@@ -105,31 +102,30 @@ fn number(digits: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     fn slope() -> ProgramSlope {
         ProgramSlope::parse("N=5,010,20").unwrap()
     }
 
-    fn put(argument: &str) -> Option<String> {
-        slope().put("010", argument.as_bytes()).map(|put| String::from_utf8(put).unwrap())
+    fn replace(argument: &str) -> Option<String> {
+        let replaced = slope().replace_word("010", argument.as_bytes());
+        replaced.map(|word| String::from_utf8(word).unwrap())
     }
 
     #[test]
     fn numbers_are_put_as_they_are_written() {
         let steps = [(5, "5"), (10, "010"), (20, "20")];
         assert_eq!(slope().steps, steps.map(|(number, digits)| (number, digits.to_owned())));
-        assert_eq!(put("N").as_deref(), Some("010"));
-        assert_eq!(put("--count={N}").as_deref(), Some("--count=010"));
-        assert_eq!(put("{N}x{N}").as_deref(), Some("010x010"));
+        assert_eq!(replace("N").as_deref(), Some("010"));
+        assert_eq!(replace("--count={N}").as_deref(), Some("--count=010"));
+        assert_eq!(replace("{N}x{N}").as_deref(), Some("010x010"));
     }
 
     #[test]
     fn what_only_contains_the_letters_is_left_as_it_is() {
         for argument in ["", "NN", "-N", "n", "{NN}", "{ N }", "$N", "{N"] {
-            assert_eq!(put(argument), None, "{argument}");
+            assert_eq!(replace(argument), None, "{argument}");
         }
     }
 
@@ -141,20 +137,8 @@ mod tests {
             let refused = slope().check(&command(words)).unwrap_err().to_string();
             assert!(refused.contains("no argument of the program is N, or has {N}"), "{refused}");
         }
-        let packed = Packed {
-            entries: Vec::new(),
-            executable: "/bin/N".to_owned(),
-            arguments: ["N", "N", "{N}"].map(|word| word.as_bytes().to_vec()).into(),
-            environment: Vec::new(),
-            stdin: None,
-            files: 0,
-            bytes: 0,
-            sources: BTreeMap::new(),
-            notes: Vec::new(),
-        };
-        let with = slope().with_number(&packed, "20");
-        assert_eq!(with.arguments, ["N", "20", "20"].map(|word| word.as_bytes().to_vec()));
-        assert_eq!(Packed { arguments: packed.arguments.clone(), ..with }, packed);
+        let replaced = slope().replace_words(&command(&["N", "N", "{N}"]), "20");
+        assert_eq!(replaced, command(&["N", "20", "20"]));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::difference::difference;
-use crate::slope::fit;
+use crate::slope::fit_pieces;
 use crate::{Configuration, Measurement, PathResult, Polynomial, SideInfo, SlopePiece, Status};
 
 /// The name and version of the document.
@@ -177,7 +177,8 @@ fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<Pr
     let scatters = pairs.iter().any(|pairs| !pairs.are_most);
     let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
     let rises = points.iter().map(|(number, value)| (*number, difference((first.value, *value))));
-    let (_, pieces) = if scatters { (None, Vec::new()) } else { fit(&rises.collect::<Vec<_>>()) };
+    let (_, pieces) =
+        if scatters { (None, Vec::new()) } else { fit_pieces(&rises.collect::<Vec<_>>()) };
     Some(ProgramSlopeRow {
         row: path.path.clone(),
         kind,

@@ -4,13 +4,13 @@
 //! Format: a path in each line; a line that begins with `#` is a comment.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use pathmeter_measure::bounded_file::read_bounded;
 use pathmeter_measure::failure::Failure;
+use pathmeter_measure::interrupt;
 use pathmeter_model::command_line;
 use pathmeter_pack::{FileArg, Packed};
 
@@ -53,16 +53,17 @@ pub(super) fn find_files(
 fn execute(packed: &Packed, stdin: Option<&Path>) -> Result<Search, Failure> {
     let failed = |error| Failure::System { doing: "executing the program here", error };
     let folder = tempfile::tempdir().map_err(failed)?;
-    let arguments: Vec<_> =
-        packed.arguments.iter().skip(1).map(|word| OsStr::from_bytes(word).to_owned()).collect();
+    let arguments = packed.arguments.iter().skip(1);
     let program = Program {
-        file: Path::new(&packed.executable),
-        arguments: &arguments,
-        environment: &packed.environment,
-        stdin: stdin.map(File::open).transpose().map_err(failed)?,
-        folder: folder.path(),
+        file: packed.executable.clone().into(),
+        arguments: arguments.map(|word| OsStr::from_bytes(word).to_owned()).collect(),
+        environment: packed.environment.clone(),
+        stdin: stdin.map(Path::to_owned),
+        folder: folder.path().to_owned(),
     };
-    search(program).map_err(failed)
+    // A signal must not leave the folder behind.
+    interrupt::listen();
+    interrupt::abandoning(move || search(&program))?.map_err(failed)
 }
 
 fn describe(ended: Ended) -> String {
@@ -76,8 +77,7 @@ fn describe(ended: Ended) -> String {
 fn write_list(command: &str, search: &Search) -> Vec<u8> {
     let comment = format!("# opened by {}; remove this file to look again\n", one_line(command));
     let mut list = comment.into_bytes();
-    // A line can't hold such a name.
-    for file in search.files.iter().filter(|file| !file.as_os_str().as_bytes().contains(&b'\n')) {
+    for file in &search.files {
         list.extend_from_slice(file.as_os_str().as_bytes());
         list.push(b'\n');
     }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_as_it_was_written() {
-        let files: BTreeSet<PathBuf> = ["/a/b c", "/d", "/new\nline"].map(PathBuf::from).into();
+        let files: BTreeSet<PathBuf> = ["/a/b c", "/d"].map(PathBuf::from).into();
         let written = write_list("x '\n'", &Search { files, ended: Ended::Code(0) });
         assert_eq!(written.split(|byte| *byte == b'\n').count(), 4);
         let read = read_list(&written).into_iter().map(|file| file.source);

@@ -31,7 +31,7 @@ pub(super) const LONGEST: Duration = Duration::from_secs(60);
 const LONGEST_PATH: usize = 4096;
 /// Processes or threads that are traced at a time.
 const MOST_TASKS: usize = 4096;
-/// Files that are gathered.
+/// Files that are gathered, and files that are known to be the program's own.
 const MOST_FILES: usize = 100_000;
 /// The stopping signal at the beginning and the end of a call (`PTRACE_O_TRACESYSGOOD`).
 const CALL_STOP: i32 = libc::SIGTRAP | 0x80;
@@ -56,17 +56,17 @@ const OF_THE_GUEST: [&str; 11] = [
 ];
 
 /// A program of this machine, as a guest would execute it.
-pub(super) struct Program<'a> {
+pub(super) struct Program {
     /// The file, absolute.
-    pub(super) file: &'a Path,
+    pub(super) file: PathBuf,
     /// Its arguments, without its name.
-    pub(super) arguments: &'a [OsString],
+    pub(super) arguments: Vec<OsString>,
     /// Its whole environment, `NAME=VALUE`.
-    pub(super) environment: &'a [Vec<u8>],
-    /// Its standard input, if it has any.
-    pub(super) stdin: Option<File>,
+    pub(super) environment: Vec<Vec<u8>>,
+    /// The file of its standard input, if it has any.
+    pub(super) stdin: Option<PathBuf>,
     /// Where it begins; what it finds there is not gathered.
-    pub(super) folder: &'a Path,
+    pub(super) folder: PathBuf,
 }
 
 /// What a program opened, and how it ended.
@@ -91,7 +91,7 @@ pub(super) enum Ended {
 ///
 /// # Errors
 /// The program can't be started or traced.
-pub(super) fn search(program: Program<'_>) -> io::Result<Search> {
+pub(super) fn search(program: &Program) -> io::Result<Search> {
     // A thread of its own: its end kills what is still traced.
     thread::scope(|scope| {
         let traced = scope.spawn(|| trace(program));
@@ -99,8 +99,7 @@ pub(super) fn search(program: Program<'_>) -> io::Result<Search> {
     })
 }
 
-fn trace(program: Program<'_>) -> io::Result<Search> {
-    let folder = program.folder.to_owned();
+fn trace(program: &Program) -> io::Result<Search> {
     let mut child = start(program)?;
     let first = Pid::from_raw(child.id().cast_signed());
     let (ended, end) = mpsc::channel::<()>();
@@ -113,9 +112,7 @@ fn trace(program: Program<'_>) -> io::Result<Search> {
             }
             is_late
         });
-        let traced =
-            Tracer { folder, tasks: HashMap::new(), made: BTreeSet::new(), files: BTreeSet::new() }
-                .follow(first);
+        let traced = Tracer::new(&program.folder).follow(first);
         drop(ended);
         let is_late = watch.join().unwrap_or(false);
         traced.map(|search| if is_late { Search { ended: Ended::Late, ..search } } else { search })
@@ -129,17 +126,18 @@ fn trace(program: Program<'_>) -> io::Result<Search> {
 }
 
 /// Starts the program, which waits to be traced.
-fn start(program: Program<'_>) -> io::Result<std::process::Child> {
+fn start(program: &Program) -> io::Result<std::process::Child> {
     let mut command = Command::new(SHELL);
-    command.arg("-c").arg(WRAPPER).arg(program.file).args(program.arguments).env_clear();
-    for variable in program.environment {
+    command.arg("-c").arg(WRAPPER).arg(&program.file).args(&program.arguments).env_clear();
+    for variable in &program.environment {
         if let Some(at) = variable.iter().position(|byte| *byte == b'=') {
             let (name, value) = (&variable[..at], &variable[at + 1..]);
             command.env(OsStr::from_bytes(name), OsStr::from_bytes(value));
         }
     }
-    command.stdin(program.stdin.map_or_else(Stdio::null, Stdio::from));
-    command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(program.folder);
+    let stdin = program.stdin.as_ref().map(File::open).transpose()?;
+    command.stdin(stdin.map_or_else(Stdio::null, Stdio::from));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).current_dir(&program.folder);
     command.spawn()
 }
 
@@ -155,9 +153,18 @@ struct Tracer {
 }
 
 impl Tracer {
+    fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            tasks: HashMap::new(),
+            made: BTreeSet::new(),
+            files: BTreeSet::new(),
+        }
+    }
+
     /// Traces the task, which waits, and all that it begins, until it ends.
     fn follow(mut self, first: Pid) -> io::Result<Search> {
-        let (_, stopped) = next_stop(WaitOptions::UNTRACED)?;
+        let (_, stopped) = await_stop(WaitOptions::UNTRACED)?;
         if stopped.stopping_signal() != Some(libc::SIGSTOP) {
             return Err(io::Error::other("the program did not start"));
         }
@@ -170,7 +177,7 @@ impl Tracer {
         ptrace::seize(first, options)?;
         kill(first, Signal::SIGCONT)?;
         loop {
-            let (pid, status) = next_stop(WaitOptions::empty())?;
+            let (pid, status) = await_stop(WaitOptions::empty())?;
             let code = status.exit_status().map(Ended::Code);
             let ended = code.or(status.terminating_signal().map(Ended::Signal));
             match ended {
@@ -209,8 +216,9 @@ impl Tracer {
             return;
         };
         if info.op == libc::PTRACE_SYSCALL_INFO_ENTRY {
-            let named = if registers.cs == CODE_64 { named_file(pid, &registers) } else { None };
-            let found = named.and_then(|named| self.find(named));
+            let named =
+                if registers.cs == CODE_64 { find_named_file(pid, &registers) } else { None };
+            let found = named.and_then(|named| self.find_input(named));
             self.tasks.insert(pid, found);
         } else if let Some(file) = self.tasks.insert(pid, None).flatten()
             && registers.rax.cast_signed() >= 0
@@ -220,23 +228,26 @@ impl Tracer {
         }
     }
 
-    /// The file, if the guest has none of its own there, and it is the program's input and not its
-    /// output.
-    fn find(&mut self, NamedFile { path, is_output }: NamedFile) -> Option<PathBuf> {
-        let path = normal(&path)?;
+    /// The path of a file that the program reads, unless the guest has its own file there.
+    fn find_input(&mut self, NamedFile { path, is_output }: NamedFile) -> Option<PathBuf> {
+        let path = normalise(&path)?;
         let is_regular = fs::metadata(&path).is_ok_and(|it| it.is_file());
         if is_output || (!is_regular && !path.exists()) {
-            self.made.insert(path);
+            if self.made.len() < MOST_FILES {
+                self.made.insert(path);
+            }
             return None;
         }
         let is_here = path.starts_with(&self.folder) || self.made.contains(&path);
         let is_guests = OF_THE_GUEST.iter().any(|own| path.starts_with(own));
-        (is_regular && !is_here && !is_guests).then_some(path)
+        // A list has a name in each line.
+        let is_listable = !path.as_os_str().as_bytes().contains(&b'\n');
+        (is_regular && is_listable && !is_here && !is_guests).then_some(path)
     }
 }
 
 /// The next child or traced task of this thread that stopped or ended.
-fn next_stop(options: WaitOptions) -> io::Result<(Pid, WaitStatus)> {
+fn await_stop(options: WaitOptions) -> io::Result<(Pid, WaitStatus)> {
     let all = libc::__WALL | libc::__WNOTHREAD;
     let options = options | WaitOptions::from_bits_retain(all.cast_unsigned());
     loop {
@@ -256,12 +267,12 @@ struct NamedFile {
 }
 
 /// The file that a call of a 64-bit program names: syscalls(2) that open, execute or look.
-fn named_file(pid: Pid, registers: &libc::user_regs_struct) -> Option<NamedFile> {
+fn find_named_file(pid: Pid, registers: &libc::user_regs_struct) -> Option<NamedFile> {
     let (first, second, third) = (registers.rdi, registers.rsi, registers.rdx);
     let here = libc::AT_FDCWD;
     let (folder, address, flags) = match registers.orig_rax.cast_signed() {
         libc::SYS_open => (here, first, second),
-        libc::SYS_openat => (descriptor(first), second, third),
+        libc::SYS_openat => (to_descriptor(first), second, third),
         // The flags are the first field of the structure, which is not read: how files are made
         // and emptied is seen from them being there.
         libc::SYS_openat2
@@ -270,7 +281,7 @@ fn named_file(pid: Pid, registers: &libc::user_regs_struct) -> Option<NamedFile>
         | libc::SYS_faccessat2
         | libc::SYS_readlinkat
         | libc::SYS_statx
-        | libc::SYS_execveat => (descriptor(first), second, 0),
+        | libc::SYS_execveat => (to_descriptor(first), second, 0),
         libc::SYS_execve
         | libc::SYS_stat
         | libc::SYS_lstat
@@ -280,18 +291,18 @@ fn named_file(pid: Pid, registers: &libc::user_regs_struct) -> Option<NamedFile>
     };
     let name = read_text(pid, address).ok().filter(|name| !name.is_empty())?;
     let path = PathBuf::from(OsString::from_vec(name));
-    let path = if path.is_absolute() { path } else { folder_of(pid, folder)?.join(path) };
+    let path = if path.is_absolute() { path } else { find_folder(pid, folder)?.join(path) };
     Some(NamedFile { path, is_output: flags & libc::O_TRUNC as u64 != 0 })
 }
 
 /// A file descriptor as the call takes it: the low half of a register.
 #[allow(clippy::cast_possible_truncation, reason = "the kernel takes no more")]
-fn descriptor(register: u64) -> i32 {
+fn to_descriptor(register: u64) -> i32 {
     register as i32
 }
 
 /// The folder that relative paths of a call begin at.
-fn folder_of(pid: Pid, descriptor: i32) -> Option<PathBuf> {
+fn find_folder(pid: Pid, descriptor: i32) -> Option<PathBuf> {
     let link = match descriptor {
         libc::AT_FDCWD => format!("/proc/{pid}/cwd"),
         number => format!("/proc/{pid}/fd/{number}"),
@@ -322,7 +333,7 @@ fn read_text(pid: Pid, address: u64) -> io::Result<Vec<u8>> {
 }
 
 /// The path without `.` and `..`: behind a link, `..` is not what stands before it.
-fn normal(path: &Path) -> Option<PathBuf> {
+fn normalise(path: &Path) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return path.canonicalize().ok();
     }
@@ -333,23 +344,24 @@ fn normal(path: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// What `sh -c WORDS` opens, in an empty folder.
-    fn searched(words: &str) -> Search {
+    /// Executes `sh -c WORDS` in an empty folder.
+    fn search_shell(words: &str) -> Search {
         let folder = tempfile::tempdir().unwrap();
-        let arguments = ["-c".into(), words.into()];
-        let environment = [b"PATH=/usr/bin:/bin".to_vec()];
-        let (file, stdin) = (Path::new("/bin/sh"), None);
-        let folder = folder.path();
-        let program =
-            Program { file, arguments: &arguments, environment: &environment, stdin, folder };
-        search(program).unwrap()
+        let program = Program {
+            file: "/bin/sh".into(),
+            arguments: vec!["-c".into(), words.into()],
+            environment: vec![b"PATH=/usr/bin:/bin".to_vec()],
+            stdin: None,
+            folder: folder.path().to_owned(),
+        };
+        search(&program).unwrap()
     }
 
     #[test]
     fn files_that_processes_of_a_program_open_are_gathered() {
         let given = tempfile::NamedTempFile::new().unwrap();
         let path = given.path().display();
-        let Search { files, ended } = searched(&format!("(cat < {path}; exit 3)"));
+        let Search { files, ended } = search_shell(&format!("(cat < {path}; exit 3)"));
         assert_eq!(ended, Ended::Code(3));
         assert!(files.contains(given.path()), "{files:?}");
         assert!(files.iter().any(|file| file.ends_with("cat")), "{files:?}");
@@ -362,7 +374,7 @@ mod tests {
         let out = folder.path().join("out");
         let words =
             format!("echo 1 > {0}; cat {0} /etc/passwd /proc/version; kill -9 $$", out.display());
-        let Search { files, ended } = searched(&words);
+        let Search { files, ended } = search_shell(&words);
         assert_eq!(ended, Ended::Signal(9));
         assert!(!files.contains(&out), "{files:?}");
         assert!(!files.iter().any(|file| OF_THE_GUEST.iter().any(|own| file.starts_with(own))));
@@ -372,7 +384,7 @@ mod tests {
     fn processes_that_a_program_leaves_behind_are_killed() {
         let folder = tempfile::tempdir().unwrap();
         let number = folder.path().join("number");
-        searched(&format!("setsid sleep 1000 & echo $! > {}", number.display()));
+        search_shell(&format!("setsid sleep 1000 & echo $! > {}", number.display()));
         let number = fs::read_to_string(number).unwrap();
         let process = PathBuf::from(format!("/proc/{}/stat", number.trim()));
         let is_gone = || {

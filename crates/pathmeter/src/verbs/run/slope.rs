@@ -1,5 +1,7 @@
 //! `pathmeter run --slope`: what a program costs by a number among its arguments.
 
+use std::os::unix::ffi::OsStringExt;
+
 use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
@@ -14,6 +16,7 @@ use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::each;
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement, ProgramSlopeResult};
+use pathmeter_pack::Packed;
 use pathmeter_report::program_slope_table;
 use pathmeter_trace::AlsoCounted;
 
@@ -74,10 +77,14 @@ fn programs(
 ) -> Result<Vec<CellProgram>, Failure> {
     refuse_twice(&args.window)?;
     let (command, files) = args.packing.words();
-    let packed = packing::pack(command, files, screen)?;
+    // `--find-files` executes the program here, which opens most with the largest number.
+    let largest = slope.steps.last().map_or("", |(_, digits)| digits.as_str());
+    let packed = packing::pack(&slope.replace_words(command, largest), files, screen)?;
     let memory = args.guest.memory.max(memory_for(packed.bytes));
     let program = |(_, digits): &(u64, String)| {
-        let packed = slope.with_number(&packed, digits);
+        let words = slope.replace_words(command, digits).into_iter();
+        let arguments = words.map(OsStringExt::into_vec).collect();
+        let packed = Packed { arguments, ..packed.clone() };
         CellProgram::new(packed, args.guest.perturb, memory, args.exit_code)
     };
     slope.steps.iter().map(program).collect()
