@@ -2,6 +2,7 @@
 
 use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::{Verdict, clean};
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 /// What the caller's terminal can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,13 +35,21 @@ pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
     }
 }
 
+/// Lines of this width that end at spaces only: the name of an event, such as `mul-64`, or that of
+/// a file is one word.
+pub(crate) fn keep_words(width: usize) -> Options<'static> {
+    Options::new(width)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
+}
+
 impl Style {
     /// `text`, whoever wrote it, on lines that fit the terminal: the first begins after `indent`
     /// columns, and so do the others.
     pub(crate) fn fill(self, text: &str, indent: usize) -> String {
         let text = clean(text);
         let Some(width) = self.width else { return text };
-        let lines = textwrap::wrap(&text, width.saturating_sub(indent).max(LEAST_LINE));
+        let lines = textwrap::wrap(&text, keep_words(width.saturating_sub(indent).max(LEAST_LINE)));
         lines.join(&format!("\n{}", " ".repeat(indent)))
     }
 
@@ -56,5 +65,15 @@ impl Style {
         } else {
             text.to_owned()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_ends_at_a_space_and_never_inside_a_name() {
+        assert_eq!(textwrap::wrap("rep +1, mul-64 +8", keep_words(12)), ["rep +1,", "mul-64 +8"]);
     }
 }

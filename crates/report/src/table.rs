@@ -7,12 +7,11 @@
 //! a remark below its row goes on in further lines.
 
 use anstyle::Style as Paint;
-use textwrap::Options;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use pathmeter_model::clean;
 
-use crate::style::{PLAIN, QUIET, Style};
+use crate::style::{PLAIN, QUIET, Style, keep_words};
 
 const GAP: &str = "  ";
 /// The last column keeps this much at any width: enough for the longest verdict, should that be the
@@ -217,7 +216,7 @@ impl Table {
                 && !remark.text.is_empty()
             {
                 let texts = if layout.whole {
-                    let lines = Options::new(below).subsequent_indent(GOES_ON);
+                    let lines = keep_words(below).subsequent_indent(GOES_ON);
                     textwrap::wrap(&remark.text, lines).join(&format!("\n{INDENT}"))
                 } else {
                     cut(&remark.text, below)
