@@ -5,7 +5,7 @@ use pathmeter_trace::{Event, Events, RegionWindow};
 
 /// A region or window with these executions, run by run, and what was counted of each: its events,
 /// of which those in `named` are told even if there were none.
-pub fn counted(
+pub fn gather_executions(
     name: &str,
     runs: &[Vec<RegionWindow>],
     named: &[Event],

@@ -8,7 +8,7 @@ use pathmeter_trace::{
     AccountWindow, Event, KernelWindow, LoosePoints, PointTable, PointWindow, RegionWindow,
 };
 
-use crate::executions::counted;
+use crate::executions::gather_executions;
 use crate::failure::Failure;
 use crate::image::Image;
 use crate::points;
@@ -161,7 +161,7 @@ fn row(
     let runs: Vec<Vec<RegionWindow>> = sampled.iter().map(counts).collect();
     let open = sampled.iter().flatten().enumerate().filter(|(_, window)| !window.ended);
     let open = open.map(|(place, _)| u32::try_from(place).unwrap_or(u32::MAX)).collect();
-    counted(name, &runs, &[], checks).with_lower_bounds(open)
+    gather_executions(name, &runs, &[], checks).with_lower_bounds(open)
 }
 
 /// What else is known of a window: in all runs together, or what stands for the executions that are

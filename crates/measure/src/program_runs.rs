@@ -10,7 +10,7 @@ use pathmeter_trace::{
     Event, KernelPlaces, RegionWindow, Sleepless, counted_events,
 };
 
-use crate::executions::counted;
+use crate::executions::gather_executions;
 use crate::kernel_names::{KernelNames, row_name};
 use crate::program_functions::{Cells, check_functions, functions};
 use crate::program_processes::{self, include, processes};
@@ -152,7 +152,7 @@ fn path(
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);
     }
-    counted(&path, samples, named, checks)
+    gather_executions(&path, samples, named, checks)
 }
 
 /// One run: all that it executed must be what the clock says. Only a CPU that waits lets the clock

@@ -107,7 +107,7 @@ impl SlopeResult {
         all.flat_map(|rows| &rows.rows).try_for_each(|row| {
             let points = self.numbers.iter().copied().zip(row.differences.iter().copied());
             let points: Vec<_> = if row.scatters { Vec::new() } else { points.collect() };
-            let (constant, pieces) = fit(&points);
+            let (constant, pieces) = fit_pieces(&points);
             let is_whole = row.differences.len() == self.numbers.len();
             if is_whole && (constant, &pieces) == (row.constant, &row.pieces) {
                 return Ok(());
@@ -157,7 +157,7 @@ impl SlopeRow {
 }
 
 /// The function through these points, whose numbers ascend: its constant, and its pieces.
-pub(crate) fn fit(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>) {
+pub(crate) fn fit_pieces(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>) {
     let mut pieces: Vec<SlopePiece> = Vec::new();
     for pair in points.windows(2) {
         let next = SlopePiece::between(&pair[0], &pair[1]);
@@ -237,7 +237,7 @@ fn row(name: &str, base: &Measurement, compared: &[(u64, Comparison)]) -> Option
     let point = |(number, row): &(u64, PathComparison)| Some((*number, row.difference?));
     let points = rows.iter().map(point).collect::<Option<Vec<_>>>()?;
     let scatters = rows.iter().any(|(_, row)| row.pairs.is_some_and(|it| !it.are_most()));
-    let (constant, pieces) = if scatters { (None, Vec::new()) } else { fit(&points) };
+    let (constant, pieces) = if scatters { (None, Vec::new()) } else { fit_pieces(&points) };
     Some(SlopeRow {
         row: name.to_owned(),
         base: base.paths.iter().find(|row| row.path == name)?.value()?,
@@ -265,7 +265,7 @@ mod tests {
             numbers in numbers(), constant in -100_000_i64..100_000, per_unit in -5000_i64..5000,
         ) {
             let at = |number: &u64| (*number, constant + per_unit * number.cast_signed());
-            let (found, pieces) = fit(&numbers.iter().map(at).collect::<Vec<_>>());
+            let (found, pieces) = fit_pieces(&numbers.iter().map(at).collect::<Vec<_>>());
             prop_assert_eq!(found, Some(constant));
             prop_assert_eq!(pieces.len(), 1);
             prop_assert_eq!(pieces[0].per_unit, Some(per_unit));
@@ -283,7 +283,7 @@ mod tests {
                 constant + before * number.cast_signed() + more * beyond
             };
             let points: Vec<_> = numbers.iter().map(|it| (*it, value(*it))).collect();
-            let (found, pieces) = fit(&points);
+            let (found, pieces) = fit_pieces(&points);
             prop_assert_eq!(found, Some(constant));
             let slopes: Vec<_> = pieces.iter().map(|piece| (piece.from, piece.per_unit)).collect();
             let expected = [(numbers[0], Some(before)), (bend, Some(before + more))];
@@ -295,7 +295,7 @@ mod tests {
             numbers in numbers(), values in prop::collection::vec(-1_000_000_i64..1_000_000, 12),
         ) {
             let points: Vec<_> = numbers.iter().copied().zip(values).collect();
-            let (_, pieces) = fit(&points);
+            let (_, pieces) = fit_pieces(&points);
             let all: i64 = pieces.iter().map(|piece| piece.difference).sum();
             prop_assert_eq!(all, points[points.len() - 1].1 - points[0].1);
             prop_assert!(pieces.windows(2).all(|two| two[0].to == two[1].from));
@@ -339,9 +339,9 @@ mod tests {
 
     #[test]
     fn what_is_no_whole_number_for_each_unit_is_told_so() {
-        let (constant, pieces) = fit(&[(1, 0), (4, 10), (7, 20)]);
+        let (constant, pieces) = fit_pieces(&[(1, 0), (4, 10), (7, 20)]);
         assert_eq!(constant, None);
         assert_eq!(pieces, [SlopePiece { from: 1, to: 7, difference: 20, per_unit: None }]);
-        assert_eq!(fit(&[(1, 5)]), (None, vec![]));
+        assert_eq!(fit_pieces(&[(1, 5)]), (None, vec![]));
     }
 }

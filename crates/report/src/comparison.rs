@@ -9,7 +9,7 @@ use pathmeter_model::{
 use crate::budget::budget_table;
 use crate::causes::{AreaSums, areas_table, causes_table};
 use crate::fold::{Alike, folded, unfolded};
-use crate::headline::first_line;
+use crate::headline::write_first_line;
 use crate::measured_with::{self, doubt};
 use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
 use crate::rows::Rows;
@@ -59,7 +59,7 @@ pub(crate) fn path_comparison_table(
     };
     let (floor, is_folded) = (comparison.is_against_floor(), !fold.others.is_empty());
     [
-        first_line(comparison, style),
+        write_first_line(comparison, style),
         sides(&comparison.base, &comparison.new, "base".len(), style),
         "\n".to_owned(),
         causes(comparison, sums, style),

@@ -28,7 +28,7 @@ pub use folded::folded_stacks;
 pub use limits::{Least, LeastError, Limits};
 
 use crate::causes::explained;
-use crate::headline::explanation as headline;
+use crate::headline::describe_explanation;
 use crate::style::Style;
 
 /// What was recorded, of two subjects after a sentence; then, of one subject, its call tree, its
@@ -45,7 +45,8 @@ pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
         _ => of_one(&explain.base, limits, style),
     };
     let causes = explain.causes.as_ref().and_then(|causes| explained(causes, style));
-    let sentence = explain.new.as_ref().map(|_| style.fill(&headline(explain), 0) + "\n");
+    let sentence =
+        explain.new.as_ref().map(|_| style.fill(&describe_explanation(explain), 0) + "\n");
     let head = std::iter::once(sentence.unwrap_or_default() + &head::head(explain, style));
     head.chain(causes).chain(parts).collect::<Vec<_>>().join("\n")
 }

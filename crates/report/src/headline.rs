@@ -18,7 +18,7 @@ const WORTH_A_MEDIAN: usize = 3;
 
 /// The first line of a comparison on a terminal: what it comes to, and the causes if they are
 /// known.
-pub(crate) fn first_line(comparison: &Comparison, style: Style) -> String {
+pub(crate) fn write_first_line(comparison: &Comparison, style: Style) -> String {
     let causes = origin(comparison).filter(|_| comparison.causes.is_some());
     let all: Vec<String> = std::iter::once(describe(comparison, &[])).chain(causes).collect();
     style.fill(&all.join(" "), 0) + "\n"
@@ -41,11 +41,11 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
     let count = |verdict| summary.count(verdict);
     let first = |verdicts: &[Verdict]| sorted.iter().find(|it| verdicts.contains(&it.verdict));
     let executed = summary.paths - count(Verdict::Unsupported);
-    let of = |number: usize| format!("{number} of {}", counted(executed));
+    let of = |number: usize| format!("{number} of {}", count_paths(executed));
     let higher = WORSE.map(count).iter().sum();
     let lower: usize = BETTER.map(count).iter().sum();
     let less = if lower > 0 { format!(", {lower} less") } else { String::new() };
-    let median = median(&comparison.paths);
+    let median = describe_median(&comparison.paths);
     let mut parts = Vec::new();
     if let Some(broken) = first(&[Verdict::Broken]) {
         let verb = if count(Verdict::Broken) == 1 { "is" } else { "are" };
@@ -53,22 +53,24 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
     }
     match (first(&WORSE), first(&BETTER), first(&[Verdict::EventsDiffer])) {
         (Some(worst), ..) => {
-            let change = change(worst, explanations);
+            let change = describe_change(worst, explanations);
             parts.push(format!("{} cost more{less}: {change}{median}.", of(higher)));
         }
         (_, Some(best), _) => parts.push(format!(
             "Nothing costs more; {} cost less: {}{median}.",
             of(lower),
-            change(best, explanations)
+            describe_change(best, explanations)
         )),
         (_, _, Some(other)) => parts.push(format!(
             "As many instructions everywhere; {} differ in other events: {}.",
             of(count(Verdict::EventsDiffer)),
-            events(other)
+            describe_events(other)
         )),
         _ if parts.is_empty() && count(Verdict::Same) > 0 => {
-            parts
-                .push(format!("Nothing differs: {} cost the same.", counted(count(Verdict::Same))));
+            parts.push(format!(
+                "Nothing differs: {} cost the same.",
+                count_paths(count(Verdict::Same))
+            ));
         }
         _ if parts.is_empty() => parts.push("No path could be compared.".to_owned()),
         _ => {}
@@ -77,8 +79,8 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
 }
 
 /// `; the median of the 5 that differ is +0.40 %`, the lower one of two; nothing of few paths.
-fn median(paths: &[PathComparison]) -> String {
-    let differ = paths.iter().filter(|path| differs(path)).filter_map(|path| path.percent);
+fn describe_median(paths: &[PathComparison]) -> String {
+    let differ = paths.iter().filter(|path| is_different(path)).filter_map(|path| path.percent);
     let mut differ: Vec<f64> = differ.filter(|part| *part != 0.0).collect();
     differ.sort_by(f64::total_cmp);
     match differ.len() {
@@ -90,23 +92,23 @@ fn median(paths: &[PathComparison]) -> String {
     }
 }
 
-fn differs(path: &PathComparison) -> bool {
+fn is_different(path: &PathComparison) -> bool {
     !matches!(path.verdict, Verdict::Same | Verdict::Unsupported)
 }
 
 /// `+7,999 instructions (+0.08 %)`.
-pub(crate) fn amount(path: &PathComparison) -> String {
+pub(crate) fn describe_amount(path: &PathComparison) -> String {
     let changed = match path.difference.unwrap_or(0) {
         0 => "as many".to_owned(),
         difference => signed(difference),
     };
     let part = path.percent.map(percent).filter(|part| !part.is_empty());
     let part = part.map_or_else(String::new, |part| format!(" ({part})"));
-    format!("{changed} {}{part}", word_of(path.difference.unwrap_or(0), path.unit))
+    format!("{changed} {}{part}", name_unit(path.difference.unwrap_or(0), path.unit))
 }
 
 /// `instruction` of one more or less, `instructions` of others.
-fn word_of(change: i64, unit: Unit) -> &'static str {
+fn name_unit(change: i64, unit: Unit) -> &'static str {
     match (change, unit) {
         (1 | -1, Unit::Instructions) => "instruction",
         _ => unit_word(unit),
@@ -114,21 +116,21 @@ fn word_of(change: i64, unit: Unit) -> &'static str {
 }
 
 /// `1 path`, `43 paths`.
-pub(crate) fn counted(paths: usize) -> String {
+pub(crate) fn count_paths(paths: usize) -> String {
     format!("{paths} {}", if paths == 1 { "path" } else { "paths" })
 }
 
 /// `switch.yield +34 instructions (+1.02 %), in finish_task_switch`.
-fn change(path: &PathComparison, explanations: &[Explain]) -> String {
+fn describe_change(path: &PathComparison, explanations: &[Explain]) -> String {
     let explained = explanations.iter().find(|explain| explain.path == path.path);
-    step(path, explained.and_then(|explain| explain.difference.as_ref()))
+    describe_step(path, explained.and_then(|explain| explain.difference.as_ref()))
 }
 
-/// The same with this explanation, if any.
-pub(crate) fn step(path: &PathComparison, difference: Option<&Difference>) -> String {
+/// A row and its change, with the function that it is in if that is known.
+pub(crate) fn describe_step(path: &PathComparison, difference: Option<&Difference>) -> String {
     let mut text = path.path.clone();
     if let Some(changed) = path.difference.filter(|difference| *difference != 0) {
-        text.extend([" ", &signed(changed), " ", word_of(changed, path.unit)]);
+        text.extend([" ", &signed(changed), " ", name_unit(changed, path.unit)]);
     }
     if let Some(part) = path.percent.map(percent).filter(|part| !part.is_empty()) {
         text.extend([" (", &part, ")"]);
@@ -136,11 +138,11 @@ pub(crate) fn step(path: &PathComparison, difference: Option<&Difference>) -> St
     if matches!(path.verdict, Verdict::ModeAppeared | Verdict::LongerTail) {
         text += ", at times";
     }
-    let place = difference.and_then(culprit);
+    let place = difference.and_then(find_culprit);
     place.map_or(text.clone(), |place| format!("{text}, {place}"))
 }
 
-fn events(path: &PathComparison) -> String {
+fn describe_events(path: &PathComparison) -> String {
     let shown = path.shown_events().take(3);
     let texts: Vec<String> =
         shown.map(|event| format!("{} {}", event.event, signed(event.difference))).collect();
@@ -148,7 +150,7 @@ fn events(path: &PathComparison) -> String {
 }
 
 /// What a recording by itself shows.
-pub(crate) fn explanation(explain: &Explain) -> String {
+pub(crate) fn describe_explanation(explain: &Explain) -> String {
     let Some((new, difference)) = explain.new.as_ref().zip(explain.difference.as_ref()) else {
         let base = &explain.base;
         return format!(
@@ -164,13 +166,13 @@ pub(crate) fn explanation(explain: &Explain) -> String {
     } else {
         format!("{} → {} on {}", base.path, new.path, new.name)
     };
-    let place = culprit(difference).map(|place| format!(", {place}")).unwrap_or_default();
+    let place = find_culprit(difference).map(|place| format!(", {place}")).unwrap_or_default();
     format!("{sides}: {} instructions{place}.", signed(difference.total))
 }
 
 /// The function that a difference is in, for a sentence: the one that changed most in the same
 /// direction, and whether all or most of the difference is in it.
-pub(crate) fn culprit(difference: &Difference) -> Option<String> {
+pub(crate) fn find_culprit(difference: &Difference) -> Option<String> {
     let total = difference.total;
     let same = |function: &&FunctionDifference| function.difference.signum() == total.signum();
     let function = difference.functions.iter().filter(same).find(|it| it.difference != 0)?;

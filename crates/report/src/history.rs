@@ -16,7 +16,7 @@ pub use self::svg::history_svg;
 use self::times::{machines, times_cells};
 use crate::causes::{INSTRUCTIONS, counts, named_of, sentence};
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
-use crate::headline::amount as amount_of;
+use crate::headline::describe_amount;
 use crate::number::{grouped, percent, plural};
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
@@ -120,7 +120,7 @@ fn found(blame: &Blame, style: Style) -> String {
     let largest = largest.filter(|step| size(step) > 0.0).map_or_else(String::new, |step| {
         let kept = &step.result;
         let times = step.times.as_ref().and_then(|row| row.difference).map(percent);
-        let change = step.comparison.as_ref().map(amount_of).or(times).unwrap_or_default();
+        let change = step.comparison.as_ref().map(describe_amount).or(times).unwrap_or_default();
         format!("; the largest is #{} of {}, {change}", kept.number, day(kept))
     });
     let text = format!("{}: {steps} in {}{largest}", blame.path, plural(results, "result"));

@@ -177,7 +177,7 @@ impl PageSection {
                 let sides = [&explain.base, new].map(|side| side.measured_with.as_ref());
                 html.add(&changes::measured(of_two(sides[0], sides[1])));
                 html.add(&window::explanation(explain, data));
-                headline::explanation(explain)
+                headline::describe_explanation(explain)
             }
             Self::Experiment(report) => {
                 html.add(&experiment::section(report));

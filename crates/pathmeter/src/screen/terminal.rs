@@ -51,7 +51,7 @@ impl Screen {
             style: Style {
                 colour: coloured(color, stdout && !dumb),
                 width: width.filter(|_| stdout),
-                table_width: columns_of_a_pipe(std::env::var("COLUMNS").ok().as_deref()),
+                table_width: read_columns(std::env::var("COLUMNS").ok().as_deref()),
             },
             quiet,
             lively,
@@ -112,7 +112,7 @@ impl Screen {
 }
 
 /// Columns of tables where there is no terminal: what the variable COLUMNS says, 0 for no limit.
-fn columns_of_a_pipe(variable: Option<&str>) -> Option<usize> {
+fn read_columns(variable: Option<&str>) -> Option<usize> {
     let columns = variable.and_then(|text| text.parse().ok()).unwrap_or(COLUMNS_OF_A_PIPE);
     (columns > 0).then_some(columns)
 }

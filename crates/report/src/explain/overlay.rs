@@ -5,7 +5,7 @@ use pathmeter_trace::{Difference, NodeDifference};
 use super::limits::{Least, Limits};
 use super::remark;
 use super::shape::Shape;
-use super::tree::{Line, Shown, heaviest_lines, indented, lines, more_below, step};
+use super::tree::{Line, Shown, indented, lines, list_heaviest, more_below, step};
 use crate::number::{grouped, signed};
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
@@ -33,7 +33,7 @@ pub(super) fn overlay_table(
     ]);
     let lines = match limits.most {
         None => lines(&shape, total, limits),
-        Some(most) => heaviest_lines(&shape, total, limits, most),
+        Some(most) => list_heaviest(&shape, total, limits, most),
     };
     let step = step(&lines, style);
     for line in lines {

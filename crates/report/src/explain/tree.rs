@@ -61,11 +61,11 @@ pub(super) fn call_tree_table(tree: &WindowTree, limits: Limits, style: Style) -
 pub(super) fn lines(shape: &Shape, total: u64, limits: Limits) -> Vec<Line<'_>> {
     let deep_enough = |depth| limits.depth.is_none_or(|most| depth < most);
     let is_heavy = |node: usize| limits.least.is_reached(shape.inclusive[node], total);
-    lines_of(shape, &deep_enough, &is_heavy)
+    list_lines(shape, &deep_enough, &is_heavy)
 }
 
 /// The lines of as many of the heaviest nodes within the limits as fit so many lines.
-pub(super) fn heaviest_lines(
+pub(super) fn list_heaviest(
     shape: &Shape,
     total: u64,
     limits: Limits,
@@ -79,13 +79,13 @@ pub(super) fn heaviest_lines(
         let is_heavy = |node: usize| {
             shown.contains(&node) && limits.least.is_reached(shape.inclusive[node], total)
         };
-        lines_of(shape, &|_| true, &is_heavy)
+        list_lines(shape, &|_| true, &is_heavy)
     };
     let fitting = (1..=most).rev().map(with).find(|lines| lines.len() <= most);
     fitting.unwrap_or_else(|| with(1))
 }
 
-fn lines_of<'a>(
+fn list_lines<'a>(
     shape: &'a Shape,
     deep_enough: &dyn Fn(usize) -> bool,
     is_heavy: &dyn Fn(usize) -> bool,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use pathmeter_model::{Comparison, PathComparison, RowKind, Verdict, clean};
 
-use super::{differs, events, step};
+use super::{describe_events, describe_step, is_different};
 use crate::number::{grouped, percent, plural, signed};
 use crate::severity::worst_first;
 
@@ -18,7 +18,7 @@ pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let text = describe_own_work(own)?;
     let rows = comparison.paths.iter().filter(|row| row.work.is_some() && row.is_own_work());
     let changed: Vec<&PathComparison> = rows.filter(|row| is_changed(row)).collect();
-    let place = place(&changed).filter(|_| own.verdict != Verdict::EventsDiffer);
+    let place = find_place(&changed).filter(|_| own.verdict != Verdict::EventsDiffer);
     let text = place.map_or_else(|| text.clone(), |place| format!("{text}: {place}"));
     let regions: Vec<&PathComparison> =
         comparison.paths.iter().filter(|path| path.work.is_none()).collect();
@@ -56,7 +56,7 @@ fn is_changed(row: &PathComparison) -> bool {
 
 /// Where the difference of these rows is: `most in openat, +5,822`, after `+138 a call in 14 of 15
 /// rows that differ` if at least half of them differ by as much a call. None without rows.
-fn place(changed: &[&PathComparison]) -> Option<String> {
+fn find_place(changed: &[&PathComparison]) -> Option<String> {
     let per_call = |row: &PathComparison| row.work.as_ref()?.per_call_difference;
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
     for by in changed.iter().filter_map(|row| per_call(row)).filter(|by| *by != 0) {
@@ -80,7 +80,7 @@ fn place(changed: &[&PathComparison]) -> Option<String> {
 fn describe_regions(regions: &[&PathComparison]) -> Option<String> {
     let all: Vec<PathComparison> = regions.iter().copied().cloned().collect();
     let changed: Vec<&PathComparison> =
-        worst_first(&all).into_iter().filter(|path| differs(path)).collect();
+        worst_first(&all).into_iter().filter(|path| is_different(path)).collect();
     let worst = changed.first()?;
     let verb = if changed.len() == 1 { "differs" } else { "differ" };
     let of = plural(all.len(), "region");
@@ -91,7 +91,7 @@ fn describe_regions(regions: &[&PathComparison]) -> Option<String> {
 fn describe_row(path: &PathComparison) -> String {
     match path.verdict {
         Verdict::Broken => format!("{} is broken", path.path),
-        _ if path.difference == Some(0) => events(path),
-        _ => step(path, None),
+        _ if path.difference == Some(0) => describe_events(path),
+        _ => describe_step(path, None),
     }
 }

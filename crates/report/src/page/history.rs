@@ -14,7 +14,7 @@ use super::data::{Data, History, Pair};
 use super::html::Html;
 use super::sheet::{beside, other_unit};
 use crate::causes::{counts, origin, sentence};
-use crate::headline::step;
+use crate::headline::describe_step;
 use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
 use crate::number::{grouped, plural, unit_word};
 use crate::shades::{SIGNS, legend};
@@ -94,7 +94,7 @@ impl<'a> Compared<'a> {
         let (first, last) = *self.ends().first()?;
         origin(&self.pairs[first][last]).or_else(|| {
             let (base, new, path) = self.largest_step()?;
-            let text = step(path, self.explained(base, new, &path.path).as_ref());
+            let text = describe_step(path, self.explained(base, new, &path.path).as_ref());
             let [from, to] = [&self.labels[base], &self.labels[new]];
             Some(format!("Largest step, {from} → {to}: {text}."))
         })
@@ -236,18 +236,18 @@ impl<'a> Compared<'a> {
         let (changed, same): (Vec<&str>, Vec<&str>) = self.paths.iter().copied().partition(changes);
         // Without neighbours nothing was compared, and so nothing is known to be the same.
         if changed.is_empty() && self.neighbours().next().is_none() {
-            return self.pictures(&same);
+            return self.draw_pictures(&same);
         }
-        let mut html = self.pictures(&changed);
+        let mut html = self.draw_pictures(&changed);
         if !same.is_empty() {
             let summary = format!("{} that no step changed", plural(same.len(), "path"));
             html.raw("<details class=\"unchanged\"><summary>").text(&summary).raw("</summary>");
-            html.add(&self.pictures(&same)).raw("</details>");
+            html.add(&self.draw_pictures(&same)).raw("</details>");
         }
         html
     }
 
-    fn pictures(&self, paths: &[&str]) -> Html {
+    fn draw_pictures(&self, paths: &[&str]) -> Html {
         let mut html = Html::default();
         html.raw("<div class=\"lines\">");
         for path in paths {

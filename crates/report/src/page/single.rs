@@ -13,7 +13,7 @@ use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
 use super::window::{explanation, place_in_window};
 use crate::comparison::MANY_VALUES;
-use crate::headline::counted;
+use crate::headline::count_paths;
 use crate::number::{at_least, grouped, share};
 
 /// Most values that a table has.
@@ -36,7 +36,7 @@ pub(super) fn headline(result: &Measurement) -> String {
     }
     let count = |status| result.paths.iter().filter(|path| path.status == status).count();
     let (failed, unsupported) = (count(Status::Failed), count(Status::Unsupported));
-    let mut text = format!("{} measured on {name}", counted(count(Status::Ok)));
+    let mut text = format!("{} measured on {name}", count_paths(count(Status::Ok)));
     let rest = [(failed, "failed"), (unsupported, "unsupported")];
     for (number, word) in rest.into_iter().filter(|(number, _)| *number > 0) {
         text.extend([", ", &number.to_string(), " ", word]);

@@ -11,7 +11,7 @@ use super::data::Data;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use super::whisker::Scale;
-use crate::headline::counted;
+use crate::headline::count_paths;
 use crate::number::{grouped, percent, plural};
 use crate::shades::shade;
 use crate::times::{
@@ -46,7 +46,7 @@ const COMPARED: [Heading; 8] = [
 /// `43 paths timed on Linux 6.1 on AMD EPYC; CPU 1 of 0-1, 2 unsupported.`
 pub(super) fn headline(times: &Times, shown: &[String]) -> String {
     let count = |status| of(times, shown).filter(|path| path.status == status).count();
-    let mut text = format!("{} timed on {}", counted(count(Status::Ok)), machine(&times.host));
+    let mut text = format!("{} timed on {}", count_paths(count(Status::Ok)), machine(&times.host));
     for status in [Status::Failed, Status::Unsupported] {
         let number = count(status);
         if number > 0 {

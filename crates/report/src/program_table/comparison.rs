@@ -23,7 +23,7 @@ use super::{
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
 use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
-use crate::headline::first_line;
+use crate::headline::write_first_line;
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
 use crate::rows::Rows;
@@ -114,12 +114,12 @@ pub(crate) fn program_comparison_table(
     let others: Vec<_> = all.filter(|it| !is_of_program(it)).cloned().collect();
     let of_first = if program.later_runs > 0 { first(&parted, rows, style) } else { String::new() };
     [
-        first_line(comparison, style),
+        write_first_line(comparison, style),
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
         programs(comparison, program, style),
         process(program.process.as_deref(), style),
         ended(program, style),
-        outputs(program, style),
+        describe_outputs(program, style),
         idle(program, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
@@ -183,7 +183,7 @@ fn ended(program: &ProgramComparison, style: Style) -> String {
 }
 
 /// What the program wrote in the first run: once if that is the same on both sides.
-fn outputs(program: &ProgramComparison, style: Style) -> String {
+fn describe_outputs(program: &ProgramComparison, style: Style) -> String {
     let (base, new) = (&program.base_output, &program.new_output);
     let streams = [(STDOUT, &base.stdout, &new.stdout), (STDERR, &base.stderr, &new.stderr)];
     let line = |(name, base, new): (&str, &Written, &Written)| {
