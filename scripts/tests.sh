@@ -3,13 +3,15 @@
 #
 #   tests.sh core        those of every `make test`
 #   tests.sh rest        all others, which `make full` runs as well
-#   tests.sh part N      the Nth of PARTS parts of the rest, from 0
+#   tests.sh part N      the Nth part of the rest, from 0; those of other checks have no tests
 #   tests.sh of-commit   the number of the part that CI runs for the commit that is checked out
 #
-# From the longest to the shortest, a test of the rest goes to the part that has the least to do.
+# The first two parts are checks of their own, which the Makefile names. From the longest to the
+# shortest, a test of the rest goes to the other part that has the least to do.
 set -eu
 table=$(dirname "$0")/../tests/times.txt
-parts=12
+parts=16
+checks=2
 
 names() {
 	awk -v tier="$1" '$1 == tier { print $3 }' "$table"
@@ -17,9 +19,9 @@ names() {
 
 part() {
 	awk '$1 == "rest" { print $2, $3 }' "$table" | sort -k 1,1nr -k 2,2 |
-		awk -v part="$1" -v parts="$parts" '{
-			least = 0
-			for (at = 1; at < parts; at++)
+		awk -v part="$1" -v parts="$parts" -v checks="$checks" '{
+			least = checks
+			for (at = checks + 1; at < parts; at++)
 				if (seconds[at] < seconds[least])
 					least = at
 			seconds[least] += $1

@@ -107,16 +107,15 @@ fn units_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
 fn build_firmware(root: &Path, out: &Path, name: &str) -> Result<(), String> {
     let flags = ["-m32", "-nostdlib", "-static", "-Wl,--build-id=none"];
     let place = ["-Wl,-Ttext=0xf0000", "-Wl,--oformat=binary"];
-    compile_c(
-        &[&flags[..], &place].concat(),
-        &root.join("firmware").join(name).with_extension("S"),
-        &out.join(name).with_extension("rom"),
-    )
+    let source = root.join("firmware").join(name).with_extension("S");
+    println!("cargo::rerun-if-changed={}", source.display());
+    compile_c(&[&flags[..], &place].concat(), &source, &out.join(name).with_extension("rom"))
 }
 
-/// Runs the system's C compiler, or the one that `CC` names.
+/// Runs the system's C compiler, or the one that `CC` names. The caller tells cargo what the source
+/// depends on: a file that this script writes is newer than cargo's record of the script, so naming
+/// it would have everything compiled again by each command.
 fn compile_c(flags: &[&str], source: &Path, to: &Path) -> Result<(), String> {
-    println!("cargo::rerun-if-changed={}", source.display());
     println!("cargo::rerun-if-env-changed=CC");
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let status =

@@ -50,7 +50,8 @@ fn two_debian_kernels_are_compared() {
 #[test]
 fn documents_are_what_the_schemas_say() {
     let scene = Scene::warm();
-    let kernels = [built("base"), built("nop"), built("bare")];
+    // The lab kernel lacks some paths.
+    let kernels = [built("base"), built("nop"), "lab".to_owned()];
     for kernel in &kernels {
         let result = scene.run(&[&["measure", kernel, "--json"], FEW].concat()).json();
         assert_valid(&result, "pathmeter.result-1");
@@ -98,7 +99,7 @@ fn results_measured_otherwise_are_refused_with_the_difference_named() {
 fn check_is_1_if_a_path_became_more_expensive_and_0_if_cheaper_or_same() {
     assert_eq!(checked("base", "nop", &[]), 1);
     assert_eq!(checked("nop", "base", &[]), 0);
-    assert_eq!(checked("base", "localversion", &[]), 0);
+    assert_eq!(checked("base", "reordered", &[]), 0);
 }
 
 #[test]
