@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 
 use pathmeter_history::{Date, NewResult, Store};
 use pathmeter_model::example::runs::{program, row, run};
-use pathmeter_model::example::{configuration, in_runs, measurement};
+use pathmeter_model::example::{configuration, in_runs, measurement, settings};
 use pathmeter_model::{
-    Comparison, GateReport, Measurement, PathComparison, PathEvents, PathResult, ProgramRow,
-    RowKind, Threshold, Verdict, compare, parse_measurement,
+    Baseline, Comparison, GateReport, Measurement, PathComparison, PathEvents, PathResult,
+    ProgramRow, RowKind, SettingsSet, Threshold, Verdict, compare, parse_measurement,
 };
 use pathmeter_report::{
-    AreaSums, FORMATS, Judged, Outcome, PageSection, Placement, Rows, RowsOf, Shown, Style,
-    comparison_table, grouped, history_table, measurement_table, report_page,
+    AreaSums, FORMATS, Judged, Outcome, PageSection, Placement, Rows, RowsOf, SettingsRows, Shown,
+    Style, comparison_table, grouped, history_svg, history_table, measurement_table, report_page,
+    settings_tables,
 };
 use pathmeter_seal::{to_document, unsealed};
 use pathmeter_trace::Event;
@@ -105,11 +106,14 @@ fn shows(text: &str, row: &str, number: u64) -> bool {
 
 /// Whether the number stands in the text, with none of these characters beside it.
 fn has(text: &str, number: &str, beside: &str) -> bool {
+    let is_digit = |char: Option<char>| char.is_some_and(|it| it.is_ascii_digit());
     let is_free = |neighbour: Option<char>| neighbour.is_none_or(|it| !beside.contains(it));
     let mut places = text.match_indices(number);
     places.any(|(at, _)| {
-        let after = text[at + number.len()..].chars().next();
-        is_free(text[..at].chars().next_back()) && is_free(after)
+        let mut after = text[at + number.len()..].chars();
+        // A comma after a number may end a part of a sentence.
+        let next = after.next().filter(|next| *next != ',' || is_digit(after.next()));
+        is_free(text[..at].chars().next_back()) && is_free(next)
     })
 }
 
@@ -169,6 +173,7 @@ fn check_one(result: &Measurement, expected: &[(u64, u64)]) -> Result<(), TestCa
         let points = history.paths.iter().flat_map(|path| path.points.iter().flatten());
         prop_assert_eq!(points.map(|it| it.value).collect::<Vec<_>>(), [Some(*value)]);
         prop_assert!(shows(&history_table(&history, PLAIN), name, *value));
+        prop_assert!(shows(&history_svg(&history), name, *value));
     }
     Ok(())
 }
@@ -221,6 +226,46 @@ fn check_two(base: &Measurement, new: &Measurement) -> Result<(), TestCaseError>
     Ok(())
 }
 
+/// Whether each form that shows what a setting costs has the difference that `compare` finds, and no
+/// path that it finds the same.
+fn check_setting(base: &Measurement, new: &Measurement) -> Result<(), TestCaseError> {
+    let baseline = Baseline::new(base.clone(), Vec::new());
+    let row = baseline.row(("boot:word".to_owned(), "its page".to_owned()), new);
+    let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), vec![row]);
+    let result = settings(&baseline, set);
+    let results = std::slice::from_ref(&result);
+    let rows = SettingsRows::of(results).unwrap();
+    let formats = FORMATS.iter().filter(|format| !format.is_of_gate);
+    let mut texts: Vec<(&str, String)> =
+        formats.map(|format| (format.word, format.render(rows.judged()))).collect();
+    texts.push(("table", settings_tables(results, Rows::All, PLAIN)));
+    texts.push(("page", page(PageSection::Settings(Box::new(result.clone())))));
+    let compared = compare(base, new, Threshold::default());
+    let changed = &result.sets[0].rows[0].changed;
+    for name in ROWS {
+        let row = compared.paths.iter().find(|row| row.path == name).unwrap();
+        let change = changed.iter().find(|change| change.path == name);
+        // A path with several values that changes by next to nothing counts as layout.
+        let differs = [Verdict::Higher, Verdict::Lower].contains(&row.verdict);
+        let Some(change) = change else {
+            prop_assert!(!differs || row.is_many_valued(), "{row:?}");
+            continue;
+        };
+        prop_assert_ne!(row.verdict, Verdict::Same);
+        prop_assert_eq!((change.base, Some(change.difference)), (row.base, row.difference));
+        let new = change.base.unwrap().checked_add_signed(change.difference).unwrap();
+        // The table has the path that changes most.
+        let is_first = changed[0].path == name;
+        for (form, text) in texts.iter().filter(|(form, _)| *form != "table" || is_first) {
+            // These have the value under the setting.
+            let of_values = ["bencher", "openmetrics"].contains(form);
+            let number = if of_values { new } else { change.difference.unsigned_abs() };
+            prop_assert!(shows(text, name, number), "{form}: no {number} of {name} in {text}");
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -268,5 +313,17 @@ proptest! {
             *cost += by * more.next().unwrap();
         }
         check_two(&result_of_program(&runs), &result_of_program(&moved))?;
+    }
+
+    #[test]
+    fn what_a_setting_costs_agrees_in_every_form(
+        costs in paths(), more in prop::collection::vec(0_u64..3, 60), by in 0_u64..5_000,
+    ) {
+        let mut more = more.iter().cycle();
+        let mut moved = costs.clone();
+        for (cost, _) in moved.iter_mut().flatten().flatten() {
+            *cost += by * more.next().unwrap();
+        }
+        check_setting(&result_of_paths(&costs), &result_of_paths(&moved))?;
     }
 }
