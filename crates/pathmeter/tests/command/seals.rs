@@ -94,6 +94,12 @@ fn with_another_digit(text: &str, numbers: &mut Numbers) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
+/// Whether both have the same numbers: the last of a fraction's seventeen digits may be any of two.
+fn is_same_document(one: &str, other: &str) -> bool {
+    let read = |text| serde_json::from_str::<Value>(text).ok();
+    read(one).is_some_and(|one| read(other) == Some(one))
+}
+
 /// That a run named the document, and gave nothing of it.
 fn assert_refused(ran: &Ran, what: &str, scene: &Scene) {
     assert!(ran.code != Some(0) && ran.code != Some(1), "{what}: {ran:?}");
@@ -106,12 +112,16 @@ fn assert_refused(ran: &Ran, what: &str, scene: &Scene) {
 fn a_changed_digit_is_refused_by_name_in_every_kind_of_document() {
     let digits = if soak() { 1000 } else { 120 };
     let (kinds, mut numbers) = (kinds(), Numbers(0x5ea1));
-    let (mut sealed, scene) = (0, Scene::new());
+    let (mut sealed, mut same, scene) = (0, 0, Scene::new());
     scene.write("whole.json", document(&base()));
     for number in 0..digits {
         let (kind, text, verbs) = &kinds[number % kinds.len()];
         let verb = verbs[number / kinds.len() % verbs.len()];
         let changed = with_another_digit(text, &mut numbers);
+        if is_same_document(text, &changed) {
+            same += 1;
+            continue;
+        }
         scene.write("it.json", &changed);
         let what = format!("{kind}, {verb:?}, {changed}");
         let ran = scene.run(verb);
@@ -120,6 +130,7 @@ fn a_changed_digit_is_refused_by_name_in_every_kind_of_document() {
         sealed += usize::from(ran.stderr.contains("seal"));
     }
     assert!(sealed * 10 > digits * 9, "{sealed} of {digits} were refused for their seals");
+    assert!(same * 100 < digits, "{same} of {digits} change no number");
 }
 
 #[test]
