@@ -94,7 +94,8 @@ fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
     };
     if args.new.is_some() || args.against.is_some() {
         return Err(Failure::Usage {
-            message: "two CPUs or conditions leave no room for a second kernel or path".to_owned(),
+            message: "two CPUs or conditions leave no room for a second kernel, path or row"
+                .to_owned(),
             help: "leave out NEW and --against, or one --cpu or --under".to_owned(),
         });
     }
