@@ -220,7 +220,9 @@ fn a_row_set_against_another_is_the_difference_of_both_alone() {
         assert_eq!(document[side]["window"], window(row, &built("base"), &[]), "{row}");
         assert_eq!(document[side]["program"]["calls"], 1, "{row}");
     }
-    for (name, change) in [("descend", "appeared"), ("leap", "vanished"), ("bottom", "same")] {
+    for (name, change) in
+        [("descend [calls]", "appeared"), ("leap [calls]", "vanished"), ("bottom [calls]", "same")]
+    {
         assert_eq!(function(&document, name)["change"], change, "{name}");
     }
     let document = against("write", "read");

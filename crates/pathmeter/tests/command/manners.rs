@@ -224,6 +224,10 @@ fn rows_that_can_t_be_set_against_each_other_are_refused_before_a_guest_starts()
         let begin = ["explain", "user.new", &kernel, "--qemu", "/nonexistent"];
         refused(&scene, &[&begin, *options, &["--", "/bin/true"]].concat(), &[answer]);
     }
+    for names in [["user.new", "user.old"], ["file.stat", "user.old"]] {
+        let words = ["explain", names[0], &kernel, "--against", names[1]];
+        refused(&scene, &words, &["is a region of a program, and no program is named"]);
+    }
 }
 
 #[test]
