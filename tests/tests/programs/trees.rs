@@ -205,9 +205,9 @@ fn against(row: &str, base: &str) -> Value {
         [&document["path"], &document["new"]["path"], &document["base"]["path"]],
         [row, row, base]
     );
-    // Each is what `run` says of it.
     for (side, row) in [("base", base), ("new", row)] {
-        assert_eq!(document[side]["window"]["total"], instructions(row, &built("base")), "{row}");
+        let alone = window(row, &built("base"), &[]);
+        assert_eq!(document[side]["window"]["total"], alone["total"], "{row}");
     }
     assert_eq!(document["causes"], Value::Null, "the kernel is one");
     document
@@ -219,6 +219,7 @@ fn a_row_set_against_another_is_the_difference_of_both_alone() {
     for (side, row) in [("base", "user.leap"), ("new", "user.recursion")] {
         assert_eq!(document[side]["window"], window(row, &built("base"), &[]), "{row}");
         assert_eq!(document[side]["program"]["calls"], 1, "{row}");
+        assert_eq!(document[side]["window"]["total"], instructions(row, &built("base")), "{row}");
     }
     for (name, change) in
         [("descend [calls]", "appeared"), ("leap [calls]", "vanished"), ("bottom [calls]", "same")]
@@ -227,7 +228,11 @@ fn a_row_set_against_another_is_the_difference_of_both_alone() {
     }
     let document = against("write", "read");
     let entry = function(&document, "entry_SYSCALL_64");
-    assert_eq!(entry["base"]["counts"]["instructions"], entry["new"]["counts"]["instructions"]);
+    let each = ["base", "new"].map(|side| {
+        let instructions = entry[side]["counts"]["instructions"].as_u64().unwrap();
+        instructions / document[side]["program"]["calls"].as_u64().unwrap()
+    });
+    assert_eq!(each[0], each[1], "both enter the kernel alike");
     assert_eq!(function(&document, "ksys_write")["change"], "appeared");
     // A region begins with the processes, and so does what it is set against.
     let document = against("user.trip", "read");

@@ -27,9 +27,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let of = &args.program;
     let program = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
     let regions = program.packed.regions(&of.region_function)?;
-    let row = &*args.path;
-    // Where one of two trees begins with processes, the other one must, to stand beside it.
-    let callers = of.callers || against.is_some_and(|base| has_callers(base) || has_callers(row));
+    let (row, callers) = (&*args.path, of.callers);
     let asked = AskedTree { packed: &program.packed, row, regions: &regions, callers };
     let (session, images) = super::prepared(args)?;
     let images = args.debug.of(images, args.new.is_none());
@@ -37,7 +35,8 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let board = Board::new(screen);
     let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
     if let Some(base) = against {
-        let (asked, line) = ([AskedTree { row: base, ..asked }, asked], line("", &images[0]));
+        let asked = set_side_by_side(AskedTree { row: base, ..asked }, asked);
+        let line = line("", &images[0]);
         let progress = |progress: Progress<'_>| line.show(progress);
         let [base, new] = two_row_trees([&session, &guests], &images[0], asked, &progress)?;
         return Ok(Explain::new(base, Some(new)));
@@ -54,6 +53,15 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let (of_base, of_new) = Failure::both(trees.0, trees.1)?;
     let explain = Explain::new(of_base, Some(of_new));
     Ok(with_causes(explain, &session, [base, new], screen))
+}
+
+/// The two, of which the tree of one begins with processes if the other's always does.
+fn set_side_by_side<'a>(base: AskedTree<'a>, new: AskedTree<'a>) -> [AskedTree<'a>; 2] {
+    let like = |it: AskedTree<'a>, other: &str| AskedTree {
+        callers: it.callers || has_callers(other) && !has_callers(it.row),
+        ..it
+    };
+    [like(base, new.row), like(new, base.row)]
 }
 
 /// The explanation with what its difference comes from. If that can't be had, a note says why.
