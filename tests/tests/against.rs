@@ -21,7 +21,7 @@ fn against(path: &str, base: &str) -> Value {
 }
 
 /// The functions' differences, and those of the call tree, are together that of the totals.
-fn assert_adds_up(explain: &Value) {
+pub(crate) fn assert_adds_up(explain: &Value) {
     let total = |side: &str| explain[side]["window"]["total"].as_i64().unwrap();
     let difference = &explain["difference"];
     let sum = |rows: &str, of: fn(&Value) -> i64| -> i64 {
@@ -36,7 +36,7 @@ fn assert_adds_up(explain: &Value) {
 }
 
 /// The function's row in the difference.
-fn function<'a>(explain: &'a Value, name: &str) -> &'a Value {
+pub(crate) fn function<'a>(explain: &'a Value, name: &str) -> &'a Value {
     let functions = explain["difference"]["functions"].as_array().unwrap();
     functions.iter().find(|function| function["name"] == name).unwrap()
 }

@@ -3,7 +3,7 @@
 //! Contract: in each run, not only in the one that is shown, the instructions of all nodes add up
 //! to the row's; or there is no tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pathmeter_model::{ProgramRun, RowKind, lower_median, row_name};
 use pathmeter_trace::{
@@ -33,6 +33,7 @@ use crate::session::{Report, Session};
 const FORMAT: &str = "4";
 
 /// What is to be explained.
+#[derive(Clone, Copy)]
 pub struct AskedTree<'a> {
     /// The program.
     pub packed: &'a PackedProgram,
@@ -100,6 +101,37 @@ pub fn row_tree(
     Ok(SubjectWindow { name: image.subject().name, ..window })
 }
 
+/// The trees of two rows of one program on the kernel in `image`, base first, each as [`row_tree`]
+/// finds it. The program is executed once for each, from the same snapshot.
+///
+/// # Errors
+/// As [`row_tree`]; what the kernel has no row of is told of both, before the program is executed.
+pub fn two_row_trees(
+    sessions: [&Session; 2],
+    image: &Image,
+    [base, new]: [AskedTree<'_>; 2],
+    progress: Report<'_>,
+) -> Result<[SubjectWindow; 2], Failure> {
+    let kernel = kernel_names(sessions[0], image, &[], progress)?;
+    let find = |asked: AskedTree<'_>| Wanted::find(image, asked.row, &kernel.places).map(drop);
+    Failure::both(find(base), find(new))?;
+    let base = row_tree(sessions, image, &base, progress)?;
+    Ok([base, row_tree(sessions, image, &new, progress)?])
+}
+
+/// Whether the row's tree always begins with the outermost functions of each process.
+pub fn has_callers(row: &str) -> bool {
+    row.starts_with(REGIONS) || row == row_name(RowKind::User, "")
+}
+
+/// Refuses what can be seen to be no row's name without a kernel.
+///
+/// # Errors
+/// What regions are called.
+pub fn refuse_odd_row(row: &str) -> Result<(), Failure> {
+    row.strip_prefix(REGIONS).map_or(Ok(()), refuse_odd)
+}
+
 /// The row or region whose tree is wanted.
 struct Wanted<'a> {
     /// As the user named it.
@@ -158,8 +190,8 @@ fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, 
 
 impl<'a> Wanted<'a> {
     fn find(image: &Image, name: &'a str, places: &KernelPlaces) -> Result<Self, Failure> {
+        refuse_odd_row(name)?;
         if let Some(region) = name.strip_prefix(REGIONS) {
-            refuse_odd(region)?;
             return Ok(Self { name, region: Some(region), rows: Vec::new() });
         }
         let rows = rows_named(name, places).map_err(|meant| Failure::Usage {
@@ -225,6 +257,7 @@ fn window(
     ended_well(image, asked.packed, &ran)?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let accounts = &mut ran.counts;
+    let regions = region_names(accounts);
     let trees = accounts.runs.iter_mut().flatten().map(|account| TreeRun {
         tree: account.tree.take().unwrap_or_default(),
         regions: executed(account, wanted.region),
@@ -235,7 +268,8 @@ fn window(
     let Accounted { runs, .. } = accounted(ran.counts, &clocks, kernel, AlsoCounted::default())
         .map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
-    let shown = shown(&totals).ok_or_else(|| none(image, wanted, &runs, &totals))?;
+    let names_of_all = || row_names(&runs).chain(regions).collect::<BTreeSet<_>>();
+    let shown = shown(&totals).ok_or_else(|| none(image, wanted, &names_of_all(), &totals))?;
     let of_run = ran.perf_maps.iter().filter(|map| map.run == shown as u64);
     let code = ProgramCode::find(&pages, packed, JitCode::read(of_run));
     let named = TreeNames { kernel: names, code: &code, processes: &trees[shown].processes };
@@ -310,11 +344,20 @@ fn shown(totals: &[u64]) -> Option<usize> {
     (median > 0).then_some(found + first)
 }
 
-/// The program does not execute what is wanted.
-fn none(image: &Image, wanted: &Wanted<'_>, runs: &[ProgramRun], totals: &[u64]) -> Failure {
+/// The regions that the program marked in any run, as rows are named.
+fn region_names(accounts: &Accounts) -> BTreeSet<String> {
+    let regions = accounts.runs.iter().flatten().flat_map(|account| &account.regions);
+    regions.map(|region| format!("{REGIONS}{}", region.name)).collect()
+}
+
+/// The rows of all runs, as tables have them.
+fn row_names(runs: &[ProgramRun]) -> impl Iterator<Item = String> {
+    runs.iter().flat_map(|run| &run.rows).map(|row| row_name(row.kind, &row.name))
+}
+
+/// The program, which has the rows and regions `names`, does not execute what is wanted.
+fn none(image: &Image, wanted: &Wanted<'_>, names: &BTreeSet<String>, totals: &[u64]) -> Failure {
     let first = totals.first().is_some_and(|total| *total > 0);
-    let rows = runs.iter().flat_map(|run| &run.rows);
-    let names: Vec<String> = rows.map(|row| row_name(row.kind, &row.name)).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let what = if first {
         format!("{} is in the first run only, which is cold", wanted.name)
@@ -426,6 +469,14 @@ ffffffff82000900 T __entry_text_end
         let lines = KernelPlaces::tree_lines(&faults, Some("a"), true);
         assert_eq!(lines, "g 3 6\ng 3 e\nh a\nq\n");
         assert_eq!(KernelPlaces::tree_lines(&[], None, false), "");
+    }
+
+    #[test]
+    fn regions_and_the_program_s_own_code_always_have_callers() {
+        assert!(has_callers("user.a") && has_callers("user code"));
+        assert!(!has_callers("read") && !has_callers("user") && !has_callers("softirqs"));
+        assert!(refuse_odd_row("read").is_ok() && refuse_odd_row("user.a").is_ok());
+        assert!(refuse_odd_row("user.").is_err() && refuse_odd_row("user.a b").is_err());
     }
 
     fn wanted(region: Option<&'static str>) -> Wanted<'static> {

@@ -272,6 +272,16 @@ fn a_row_of_a_program_on_two_kernels() {
 }
 
 #[test]
+fn two_rows_of_a_program_are_named_beside_what_they_execute() {
+    let (base, new) = (of_program("vmlinuz-cloud", &BASE), of_program("vmlinuz-cloud", &NEW));
+    let new = SubjectWindow { path: "user.new".into(), ..new };
+    let text = explanation(&Explain::new(base, Some(new)), ALL, PLAIN);
+    assert!(text.starts_with("read → user.new on vmlinuz-cloud: "), "{text}");
+    let head = "\nsubject  vmlinuz-cloud\nprogram  ./reader 'two words'\nbase     read: ";
+    assert!(text.contains(head) && text.contains("\nnew      user.new: "), "{text}");
+}
+
+#[test]
 fn one_subject_within_limits() {
     let limits = Limits { depth: Some(6), least: Least::Share(100), ..ALL };
     insta::assert_snapshot!(explanation(&one(), limits, PLAIN));

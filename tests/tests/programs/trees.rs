@@ -5,6 +5,7 @@ use pathmeter_e2e::{Run, Scene, built, debian};
 use serde_json::{Value, json};
 
 use super::{kernels, program};
+use crate::against::{assert_adds_up, function};
 use crate::results::assert_valid;
 
 fn explain(row: &str, kernels: &[&str], options: &[&str]) -> Run {
@@ -195,6 +196,54 @@ fn two_kernels_differ_where_their_code_does() {
     assert_eq!(changed[0]["name"], "entry_SYSCALL_64");
 }
 
+/// How a row differs from another of the same program.
+fn against(row: &str, base: &str) -> Value {
+    let document = explain(row, &[&built("base")], &["--against", base, "--json"]).json();
+    assert_valid(&document, "pathmeter.explain-1");
+    assert_adds_up(&document);
+    assert_eq!(
+        [&document["path"], &document["new"]["path"], &document["base"]["path"]],
+        [row, row, base]
+    );
+    for (side, row) in [("base", base), ("new", row)] {
+        let alone = window(row, &built("base"), &[]);
+        assert_eq!(document[side]["window"]["total"], alone["total"], "{row}");
+    }
+    assert_eq!(document["causes"], Value::Null, "the kernel is one");
+    document
+}
+
+#[test]
+fn a_row_set_against_another_is_the_difference_of_both_alone() {
+    let document = against("user.recursion", "user.leap");
+    for (side, row) in [("base", "user.leap"), ("new", "user.recursion")] {
+        assert_eq!(document[side]["window"], window(row, &built("base"), &[]), "{row}");
+        assert_eq!(document[side]["program"]["calls"], 1, "{row}");
+        assert_eq!(document[side]["window"]["total"], instructions(row, &built("base")), "{row}");
+    }
+    for (name, change) in
+        [("descend [calls]", "appeared"), ("leap [calls]", "vanished"), ("bottom [calls]", "same")]
+    {
+        assert_eq!(function(&document, name)["change"], change, "{name}");
+    }
+    let document = against("write", "read");
+    let entry = function(&document, "entry_SYSCALL_64");
+    let each = ["base", "new"].map(|side| {
+        let instructions = entry[side]["counts"]["instructions"].as_u64().unwrap();
+        instructions / document[side]["program"]["calls"].as_u64().unwrap()
+    });
+    assert_eq!(each[0], each[1], "both enter the kernel alike");
+    assert_eq!(function(&document, "ksys_write")["change"], "appeared");
+    // A region begins with the processes, and so does what it is set against.
+    let document = against("user.trip", "read");
+    let nodes = document["difference"]["tree"].as_array().unwrap().iter();
+    let roots = nodes.filter(|node| node["parent"].is_null()).map(|node| &node["name"]);
+    assert_eq!(roots.take(2).collect::<Vec<_>>(), ["[calls]", "[calls/calls]"]);
+    let table = explain("user.recursion", &[&built("base")], &["--against", "user.leap"]).stdout;
+    assert!(table.starts_with("user.leap → user.recursion on base.bzImage: "), "{table}");
+    assert!(table.contains("\nbase     user.leap: "), "{table}");
+}
+
 /// The causes of the document, which must add up to the difference.
 fn causes(document: &Value) -> Vec<Value> {
     assert_valid(document, "pathmeter.explain-1");
@@ -243,7 +292,11 @@ fn what_can_t_be_explained_is_told_with_what_can() {
     let kernel = built("base");
     explain("raed", &[&kernel], &[]).assert_printed(&["raed: a program has no such row", "read"]);
     let none = explain("user.trap", &[&kernel], &[]);
-    none.assert_unmeasured(&["the program has no user.trap", "shows its rows and regions"]);
+    let said = ["the program has no user.trap", "did you mean user.trip", "its rows and regions"];
+    none.assert_unmeasured(&said);
+    explain("user.trip", &[&kernel], &["--against", "user.trap"]).assert_unmeasured(&said);
+    let both = explain("raed", &[&kernel], &["--against", "wriet"]);
+    both.assert_printed(&["raed: a program has no such row", "wriet: a program has no such row"]);
     explain("read", &[&kernel], &["--exit-code", "3"]).assert_unmeasured(&["exit code 0 in run 1"]);
     let given = explain("read", &[&kernel], &["--placement"]);
     given.assert_printed(&["--placement is about paths"]);

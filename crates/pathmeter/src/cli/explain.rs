@@ -27,7 +27,9 @@ Examples:
   pathmeter explain openat bzImage --callers -- ls -R /       and who makes the calls
   pathmeter explain 'user code' bzImage --svg own.svg -- ./program
   pathmeter explain user.my-fstat old.deb new.deb -- ./program
-                                                      a region, and the causes of its change";
+                                                      a region, and the causes of its change
+  pathmeter explain user.new bzImage --against user.old -- ./program
+                                                      how one region differs from another";
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]
@@ -43,7 +45,8 @@ pub(crate) struct ExplainArgs {
     /// twice, the difference is that of KERNEL on two CPUs or under two conditions
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// Another path of the same kernel: show how PATH differs from it
+    /// Another path of the same kernel or, with PROGRAM, another row of it: show how PATH differs
+    /// from it
     #[arg(long, value_name = "BASE_PATH", conflicts_with = "new")]
     pub(crate) against: Option<String>,
     /// The program whose row is explained.
@@ -119,13 +122,13 @@ pub(crate) struct ExplainOutput {
     /// Write the JSON document to FILE, - for stdout
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write a flame graph; for two kernels or paths, of their difference
+    /// Write a flame graph; for two kernels, paths or rows, of their difference
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
     /// Write folded stacks, as flame graph tools read them
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) folded: Option<PathBuf>,
-    /// Write a profile in callgrind's format; for two kernels or paths, of the new one
+    /// Write a profile in callgrind's format; for two kernels, paths or rows, of the new one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) callgrind: Option<PathBuf>,
     /// Show N levels of the call tree

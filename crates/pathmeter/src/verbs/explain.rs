@@ -16,7 +16,7 @@ use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::{Board, Line};
 use crate::setup;
-use pathmeter_measure::beside::{Beside, Probes};
+use pathmeter_measure::beside::{Beside, Probes, REGIONS};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -41,6 +41,7 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     if !args.program.packing.command.is_empty() {
         return program::explained(args, screen);
     }
+    refuse_regions(args)?;
     refuse_unused_windows(args)?;
     let find = |name| RecordablePath::or_window(name, &args.windows.window);
     let path = find(&args.path)?;
@@ -70,6 +71,20 @@ fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     Ok(Explain::new(only(base)?, Some(only(new)?)))
 }
 
+/// Refuses regions, which only a program has.
+fn refuse_regions(args: &ExplainArgs) -> Result<(), Failure> {
+    let mut names = iter::once(&*args.path).chain(args.against.as_deref());
+    match names.find(|name| name.starts_with(REGIONS)) {
+        None => Ok(()),
+        Some(region) => Err(Failure::Usage {
+            message: format!("{region} is a region of a program, and no program is named"),
+            help: "name it after the kernel and two dashes: pathmeter explain user.NAME KERNEL -- \
+                   PROGRAM ARGS"
+                .to_owned(),
+        }),
+    }
+}
+
 /// Refuses a window that neither path names.
 fn refuse_unused_windows(args: &ExplainArgs) -> Result<(), Failure> {
     let paths = || iter::once(&*args.path).chain(args.against.as_deref());
@@ -94,7 +109,8 @@ fn prepared(args: &ExplainArgs) -> Result<(Session, Vec<Image>), Failure> {
     };
     if args.new.is_some() || args.against.is_some() {
         return Err(Failure::Usage {
-            message: "two CPUs or conditions leave no room for a second kernel or path".to_owned(),
+            message: "two CPUs or conditions leave no room for a second kernel, path or row"
+                .to_owned(),
             help: "leave out NEW and --against, or one --cpu or --under".to_owned(),
         });
     }

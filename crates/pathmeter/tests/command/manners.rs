@@ -207,6 +207,30 @@ fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
 }
 
 #[test]
+fn rows_that_can_t_be_set_against_each_other_are_refused_before_a_guest_starts() {
+    let (scene, kernel) = (Scene::new(), kernel("vmlinux.elf"));
+    let long = format!("user.{}", "x".repeat(128));
+    let cases: &[(&[&str], &str)] = &[
+        (&["--against", "user.new"], "user.new is set against itself"),
+        (&["--against", "user."], "user.: no region has such a name"),
+        (&["--against", "user.a b"], "user.a b: no region has such a name"),
+        (&["--against", &long], "no region has such a name"),
+        (&["--against", "read", "--placement"], "--placement is about paths"),
+        (&[&kernel, "--against", "read"], "cannot be used with"),
+        (&["--against", "read", "--cpu", "plain", "--cpu", "skylake"], "path or row"),
+        (&["--against", "read", "--under", "", "--under", "boot:nopti"], "path or row"),
+    ];
+    for (options, answer) in cases {
+        let begin = ["explain", "user.new", &kernel, "--qemu", "/nonexistent"];
+        refused(&scene, &[&begin, *options, &["--", "/bin/true"]].concat(), &[answer]);
+    }
+    for names in [["user.new", "user.old"], ["file.stat", "user.old"]] {
+        let words = ["explain", names[0], &kernel, "--against", names[1]];
+        refused(&scene, &words, &["is a region of a program, and no program is named"]);
+    }
+}
+
+#[test]
 fn a_document_that_is_no_side_here_is_told_for_what_it_is() {
     let scene = Scene::with(&base(), &more_expensive());
     scene.write("run.json", crate::rows::bytes(&crate::rows::program(1000, 70)));

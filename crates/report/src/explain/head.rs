@@ -22,7 +22,11 @@ pub(super) fn head(explain: &Explain, style: Style) -> String {
     };
     let facts = match &explain.new {
         None => [vec![path(), subject()], of_subject(base)].concat(),
-        Some(new) if new.path != base.path => [&[subject()][..], &two(|it| &it.path, new)].concat(),
+        Some(new) if new.path != base.path => {
+            let program = base.program.iter().map(|it| ("program", command_of(it)));
+            let program: Vec<_> = program.collect();
+            [&[subject()][..], &program, &two(|it| &it.path, new)].concat()
+        }
         Some(new) => [&[path()][..], &two(|it| &it.name, new)].concat(),
     };
     let new = explain.new.as_ref().map_or(base, |new| new);
@@ -57,11 +61,15 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
 fn of_program(subject: &SubjectWindow, program: &ProgramTree) -> Vec<(&'static str, String)> {
     let counted = runs(subject, program);
     let facts = [
-        ("program", clean(&command_line(&program.command))),
+        ("program", command_of(program)),
         ("counted", counted),
         ("executes", executes(subject) + &calls(subject, program)),
     ];
     facts.into_iter().chain(lacks(program).map(|lack| ("note", lack))).collect()
+}
+
+fn command_of(program: &ProgramTree) -> String {
+    clean(&command_line(&program.command))
 }
 
 /// ` in 20 calls, 1,363 each`; nothing of what is not called.

@@ -1,5 +1,5 @@
 //! The document `pathmeter.explain/1`: one path of one subject, or two windows and their
-//! difference: of one path in two subjects, or of two paths in one.
+//! difference: of one path in two subjects, or of two paths, or two rows of a program, in one.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 

@@ -1,8 +1,11 @@
-//! `explain ROW KERNEL -- PROGRAM`: in which functions the instructions of a row of a program are.
+//! `explain ROW KERNEL -- PROGRAM`: in which functions the instructions of a row of a program are,
+//! or those of its difference to another row of that program or to another kernel.
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
-use pathmeter_measure::program_tree::{AskedTree, row_tree};
+use pathmeter_measure::program_tree::{
+    AskedTree, has_callers, refuse_odd_row, row_tree, two_row_trees,
+};
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
 use pathmeter_measure::threads::at_once;
@@ -15,9 +18,11 @@ use crate::screen::progress::{Board, Line};
 use crate::verbs::causes;
 use crate::verbs::run::{packed, refuse_few};
 
-/// Where the row's instructions are, or the difference to another kernel.
+/// Where the row's instructions are, or the difference to another row or kernel.
 pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
     refuse_of_paths(args)?;
+    let against = args.against.as_deref();
+    refuse_rows(&args.path, against)?;
     subject::refuse_results(std::iter::once(&args.subject).chain(&args.new))?;
     let of = &args.program;
     let program = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
@@ -29,6 +34,13 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let guests = session.with_memory(program.memory_mib);
     let board = Board::new(screen);
     let line = |role: &str, image: &Image| board.line(format!("{role}{}", image.subject().name));
+    if let Some(base) = against {
+        let asked = set_side_by_side(AskedTree { row: base, ..asked }, asked);
+        let line = line("", &images[0]);
+        let progress = |progress: Progress<'_>| line.show(progress);
+        let [base, new] = two_row_trees([&session, &guests], &images[0], asked, &progress)?;
+        return Ok(Explain::new(base, Some(new)));
+    }
     let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
     let Some([base, new]) = images.first_chunk() else {
         let image = &images[0];
@@ -41,6 +53,15 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let (of_base, of_new) = Failure::both(trees.0, trees.1)?;
     let explain = Explain::new(of_base, Some(of_new));
     Ok(with_causes(explain, &session, [base, new], screen))
+}
+
+/// The two, of which the tree of one begins with processes if the other's always does.
+fn set_side_by_side<'a>(base: AskedTree<'a>, new: AskedTree<'a>) -> [AskedTree<'a>; 2] {
+    let like = |it: AskedTree<'a>, other: &str| AskedTree {
+        callers: it.callers || has_callers(other) && !has_callers(it.row),
+        ..it
+    };
+    [like(base, new.row), like(new, base.row)]
 }
 
 /// The explanation with what its difference comes from. If that can't be had, a note says why.
@@ -69,11 +90,8 @@ fn tree(
 
 /// Refuses what only paths have.
 fn refuse_of_paths(args: &ExplainArgs) -> Result<(), Failure> {
-    let of_paths = [
-        (args.against.is_some(), "--against"),
-        (!args.windows.window.is_empty(), "--window"),
-        (args.output.placement, "--placement"),
-    ];
+    let of_paths =
+        [(!args.windows.window.is_empty(), "--window"), (args.output.placement, "--placement")];
     match of_paths.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::Usage {
             message: format!("{option} is about paths, and here a program is explained"),
@@ -81,4 +99,15 @@ fn refuse_of_paths(args: &ExplainArgs) -> Result<(), Failure> {
         }),
         None => Ok(()),
     }
+}
+
+/// Refuses what is no row's name, and a row that is set against itself.
+fn refuse_rows(row: &str, against: Option<&str>) -> Result<(), Failure> {
+    if against == Some(row) {
+        return Err(Failure::Usage {
+            message: format!("{row} is set against itself, from which it can't differ"),
+            help: "name another row of the program with --against, or leave it out".to_owned(),
+        });
+    }
+    std::iter::once(row).chain(against).try_for_each(refuse_odd_row)
 }
