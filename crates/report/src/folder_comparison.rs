@@ -39,14 +39,14 @@ struct Cell<'a> {
 impl<'a> Cell<'a> {
     /// A cell with these sides, of which there is at least one.
     fn of(sides: &[&'a SideInfo]) -> Self {
-        let mut kernels: Vec<&str> = sides.iter().map(|side| kernel(side)).collect();
+        let mut kernels: Vec<&str> = sides.iter().map(|side| name_kernel(side)).collect();
         kernels.dedup();
         Self { with: sides.first().and_then(|side| side.measured_with.as_ref()), kernels }
     }
 }
 
 /// The kernel's name, without the condition that its cell has.
-fn kernel(side: &SideInfo) -> &str {
+fn name_kernel(side: &SideInfo) -> &str {
     let condition = side.measured_with.as_ref().map_or("", |with| &*with.condition);
     strip_condition(&side.name, condition)
 }
@@ -64,7 +64,7 @@ fn find_only_kernels(document: &FolderComparison) -> Option<[&SideInfo; 2]> {
     let base = document.comparisons.iter().map(|it| &it.base).chain(&document.only_base);
     let new = document.comparisons.iter().map(|it| &it.new).chain(&document.only_new);
     let is_one = |kernels: BTreeSet<&str>| kernels.len() == 1;
-    let all_one = is_one(base.map(kernel).collect()) && is_one(new.map(kernel).collect());
+    let all_one = is_one(base.map(name_kernel).collect()) && is_one(new.map(name_kernel).collect());
     all_one.then_some([&first.base, &first.new])
 }
 
@@ -123,15 +123,15 @@ pub fn folder_comparison_table(
         None => "\n".to_owned() + &style.quiet("--all shows the rows of each cell"),
     };
     let answer = style.fill(&describe_folders(document, compared), 0);
-    answer + "\n" + &name_kernels(document, style) + "\n" + &lines + &tables
+    answer + "\n" + &list_kernels(document, style) + "\n" + &lines + &tables
 }
 
 /// The two kernels, if they are the same in all cells.
-fn name_kernels(document: &FolderComparison, style: Style) -> String {
+fn list_kernels(document: &FolderComparison, style: Style) -> String {
     let Some(sides) = find_only_kernels(document) else { return String::new() };
     let line = |(heading, side): (&str, &SideInfo)| {
         let release = side.release.as_deref().unwrap_or("release unknown");
-        fact(heading, &format!("{}, {release}", kernel(side)), PLAIN, style)
+        fact(heading, &format!("{}, {release}", name_kernel(side)), PLAIN, style)
     };
     ["base", "new "].into_iter().zip(sides).map(line).collect()
 }

@@ -207,8 +207,8 @@ impl PageSection {
                 slope::headline(result)
             }
             Self::ProgramSlope(result) => {
-                html = of_kernel(&result.configuration, &program_slope::section(result, data));
-                program_slope::headline(result)
+                html = of_kernel(&result.configuration, &program_slope::draw_section(result, data));
+                program_slope::write_headline(result)
             }
         };
         (headline, html)

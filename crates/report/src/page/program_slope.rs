@@ -26,12 +26,12 @@ const HEADINGS: [Heading; 7] = [
 const PICTURES: usize = 8;
 
 /// What one more costs in own work.
-pub(super) fn headline(result: &ProgramSlopeResult) -> String {
+pub(super) fn write_headline(result: &ProgramSlopeResult) -> String {
     describe_own_work(result)
 }
 
 /// The section's body.
-pub(super) fn section(result: &ProgramSlopeResult, data: &mut Data) -> Html {
+pub(super) fn draw_section(result: &ProgramSlopeResult, data: &mut Data) -> Html {
     let mut rows: Vec<&ProgramSlopeRow> =
         result.rows.iter().filter(|row| is_telling(row)).collect();
     sort_rows(&mut rows);
@@ -43,21 +43,21 @@ pub(super) fn section(result: &ProgramSlopeResult, data: &mut Data) -> Html {
     html.raw(". The pictures have the difference to the first number, in instructions; dots are ");
     html.raw("measured.</p><div class=\"slopes\">");
     for row in rows.iter().take(PICTURES) {
-        html.add(&figure(result, row));
+        html.add(&draw_figure(result, row));
     }
     html.raw("</div>");
     let sheet = Sheet {
         caption: "Rows that depend on the number",
         sorts: true,
         headings: HEADINGS.to_vec(),
-        rows: rows.iter().map(|row| sheet_row(result, row)).collect(),
+        rows: rows.iter().map(|row| list_values(result, row)).collect(),
     };
-    html.add(&sheet.html(data)).add(&legend(result));
+    html.add(&sheet.html(data)).add(&draw_legend(result));
     html
 }
 
 /// A row's line, with what each unit costs below it.
-fn figure(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Html {
+fn draw_figure(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Html {
     let word = &result.word;
     let [constant, unit, square, remark] = describe_parts(result, row);
     let parts = [(constant, String::new()), (unit, format!(" per {word}"))];
@@ -85,7 +85,7 @@ fn figure(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Html {
     html
 }
 
-fn sheet_row(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Row {
+fn list_values(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Row {
     let value = |value: Option<&u64>| {
         let value = value.copied().unwrap_or(0);
         Cell::number("", &value, grouped(value))
@@ -114,7 +114,7 @@ fn sheet_row(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Row {
 }
 
 /// What the columns mean, and what was not measured.
-fn legend(result: &ProgramSlopeResult) -> Html {
+fn draw_legend(result: &ProgramSlopeResult) -> Html {
     let word = &result.word;
     let [first, last] =
         [result.digits.first(), result.digits.last()].map(|it| it.map_or("", |it| &**it));
