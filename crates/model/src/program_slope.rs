@@ -150,9 +150,10 @@ impl ProgramSlopeResult {
         }
         self.rows.iter().try_for_each(|row| {
             let is_whole = row.values.len() == count && row.ranges.len() == count - 1;
-            let fitted = match row.scatters {
-                true => (None, Vec::new()),
-                false => fit_values(&self.numbers, &row.values),
+            let fitted = if row.scatters {
+                (None, Vec::new())
+            } else {
+                fit_values(&self.numbers, &row.values)
             };
             if is_whole && (&fitted.0, &fitted.1) == (&row.function, &row.pieces) {
                 return Ok(());

@@ -18,13 +18,14 @@ pub(crate) fn describe_folders(document: &FolderComparison, names: &[String]) ->
     });
     let alone = [("BASE", only_base.len()), ("NEW", only_new.len())].into_iter();
     let alone = alone.filter(|(_, count)| *count > 0);
-    let alone: String =
+    let alone: Vec<String> =
         alone.map(|(side, count)| format!(" Only in {side}: {}.", plural(count, "cell"))).collect();
     format!(
-        "{} of {cells} compared: {}{}.{alone}",
+        "{} of {cells} compared: {}{}.{}",
         comparisons.len(),
         describe_counts(comparisons),
-        worst.unwrap_or_default()
+        worst.unwrap_or_default(),
+        alone.concat()
     )
 }
 

@@ -59,7 +59,7 @@ fn kernels(results: &[Measurement]) -> Vec<String> {
         };
         if results.iter().any(is_other) {
             let condition = &result.configuration.condition;
-            names[at] = strip_condition(&result.subject.name, condition).to_owned();
+            strip_condition(&result.subject.name, condition).clone_into(&mut names[at]);
         }
     }
     let shared = shared_end(&names);
