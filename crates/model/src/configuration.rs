@@ -86,6 +86,21 @@ const HASHES: [(&str, &str); 4] = [
     ("firmware_sha256", "firmware of other versions of pathmeter started the kernels"),
     ("program.packed_sha256", "the program or its files are not the same"),
 ];
+/// Fields that tell the cells of one kernel apart: what a plan varies. What else differs, such as
+/// pathmeter's version, is a reason to refuse a comparison, and not another cell.
+const OF_CELLS: [&str; 11] = [
+    "command_line",
+    "condition",
+    "cpu",
+    "runs",
+    "memory_mib",
+    "cpus",
+    "program.command",
+    "program.environment",
+    "program.windows",
+    "program.process",
+    "program.benchmarks",
+];
 /// Digits of a hash that are shown.
 const HASH_DIGITS: usize = 12;
 
@@ -121,6 +136,18 @@ impl Configuration {
                 new,
             })
             .collect()
+    }
+
+    /// What a plan's cells of one kernel are told apart by, as text. A CPU that has a profile goes
+    /// by the profile's name.
+    pub(crate) fn list_cell_values(&self) -> Vec<String> {
+        let all = self.conditions().into_iter().chain(program_conditions(self.program.as_ref()));
+        let of_cells = all.filter(|(field, _)| OF_CELLS.contains(field));
+        let shorten = |(field, value): (&str, String)| match value.split_once(": ") {
+            Some((profile, _)) if field == "cpu" => profile.to_owned(),
+            _ => value,
+        };
+        of_cells.map(shorten).collect()
     }
 
     /// The same without what is known only once it was measured: what became of the settings.
@@ -245,6 +272,11 @@ mod tests {
         };
         assert_eq!(with(Some("dd")).differences(&with(None)), []);
         assert_eq!(with(Some("dd")).differences(&with(Some("ee")))[0].field, "firmware_sha256");
+    }
+
+    #[test]
+    fn every_field_that_tells_cells_apart_is_one_of_the_document() {
+        assert_eq!(configuration().list_cell_values().len(), OF_CELLS.len());
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod events;
 #[cfg(any(test, feature = "example"))]
 pub mod example;
 mod execution;
+mod folder_comparison;
 mod function;
 mod gate;
 mod guest;
@@ -84,6 +85,7 @@ pub use cycle::NoCycle;
 pub use difference::percent_of;
 pub use events::{EventComparison, Moved, PathEvents};
 pub use execution::{Ended, Execution, Output, RunClock, Written};
+pub use folder_comparison::{CellPairs, FolderComparison, FolderComparisonSchema};
 pub use function::{FunctionChange, FunctionCost};
 pub use gate::{Checked, GateReason, GateReport, gate_lines};
 pub use guest::{GuestCpu, GuestReport, UnexpectedState};
@@ -121,9 +123,9 @@ pub use program_slope::{ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema}
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{
-    blame_schema, boots_schema, comparison_schema, history_schema, joined_schema,
-    program_slope_schema, result_schema, settings_schema, slope_schema, time_comparison_schema,
-    times_schema,
+    blame_schema, boots_schema, comparison_schema, folder_comparison_schema, history_schema,
+    joined_schema, program_slope_schema, result_schema, settings_schema, slope_schema,
+    time_comparison_schema, times_schema,
 };
 pub use settings::{
     Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,

@@ -138,6 +138,30 @@ impl ProgramSlopeResult {
         })
     }
 
+    /// Whether each row's function is that of its own values, with ascending numbers.
+    ///
+    /// # Errors
+    /// The row, and what contradicts itself.
+    pub fn check(&self) -> Result<(), String> {
+        let count = self.numbers.len();
+        let ascends = self.numbers.is_sorted_by(|one, next| one < next);
+        if !ascends || count < 2 || self.digits.len() != count {
+            return Err("the numbers are not two or more that ascend".to_owned());
+        }
+        self.rows.iter().try_for_each(|row| {
+            let is_whole = row.values.len() == count && row.ranges.len() == count - 1;
+            let fitted = if row.scatters {
+                (None, Vec::new())
+            } else {
+                fit_values(&self.numbers, &row.values)
+            };
+            if is_whole && (&fitted.0, &fitted.1) == (&row.function, &row.pieces) {
+                return Ok(());
+            }
+            Err(format!("{}: its function is not that of its values", row.row))
+        })
+    }
+
     /// All own work.
     pub fn own_work(&self) -> Option<&ProgramSlopeRow> {
         self.rows.iter().find(|row| row.kind == Some(RowKind::OwnWork))
@@ -175,19 +199,26 @@ fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<Pr
     let pairs: Vec<Pairs> = others.iter().map(|step| Pairs::of(first, step)).collect();
     let values: Vec<u64> = steps.iter().map(|step| step.value).collect();
     let scatters = pairs.iter().any(|pairs| !pairs.are_most);
-    let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
-    let rises = points.iter().map(|(number, value)| (*number, difference((first.value, *value))));
-    let (_, pieces) =
-        if scatters { (None, Vec::new()) } else { fit_pieces(&rises.collect::<Vec<_>>()) };
+    let (function, pieces) =
+        if scatters { (None, Vec::new()) } else { fit_values(numbers, &values) };
     Some(ProgramSlopeRow {
         row: path.path.clone(),
         kind,
         values,
         ranges: pairs.iter().map(|pairs| pairs.range).collect(),
         scatters,
-        function: if scatters { None } else { Polynomial::through(&points) },
+        function,
         pieces,
     })
+}
+
+/// The function through the values with these numbers, and its linear pieces.
+fn fit_values(numbers: &[u64], values: &[u64]) -> (Option<Polynomial>, Vec<SlopePiece>) {
+    let first = values.first().copied().unwrap_or(0);
+    let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
+    let rises = points.iter().map(|(number, value)| (*number, difference((first, *value))));
+    let (_, pieces) = fit_pieces(&rises.collect::<Vec<_>>());
+    (Polynomial::through(&points), pieces)
 }
 
 /// What a row costs with one number.
@@ -320,6 +351,22 @@ mod tests {
         }
         let own = slope.own_work().unwrap();
         assert_eq!((&*own.row, own.scatters, own.depends()), (OWN_WORK, true, true));
+    }
+
+    #[test]
+    fn a_document_whose_function_is_another_is_told_from_one_that_was_written() {
+        let costs = |n: u64, _| vec![(RowKind::Syscall, "getppid", 321 * n)];
+        let written = slope(&NUMBERS, costs, |_| Vec::new());
+        assert_eq!(written.check(), Ok(()));
+        let mut other = written.clone();
+        other.rows[0].values[1] += 1;
+        assert!(other.check().unwrap_err().ends_with("is not that of its values"));
+        let mut other = written.clone();
+        other.numbers[1] = other.numbers[0];
+        assert!(other.check().is_err());
+        let mut other = written;
+        other.rows[0].ranges.clear();
+        assert!(other.check().is_err());
     }
 
     #[test]

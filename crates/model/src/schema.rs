@@ -6,8 +6,8 @@ use pathmeter_seal::with_seal;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 use crate::{
-    Blame, Boots, Checked, Comparison, History, Joined, Measurement, ProgramSlopeResult,
-    SettingsResult, SlopeResult, TimeComparison, Times,
+    Blame, Boots, Checked, Comparison, FolderComparison, History, Joined, Measurement,
+    ProgramSlopeResult, SettingsResult, SlopeResult, TimeComparison, Times,
 };
 
 /// The schema of a result, published as `docs/schemas/pathmeter.result-1.json`.
@@ -18,6 +18,12 @@ pub fn result_schema() -> Schema {
 /// The schema of a comparison, published as `docs/schemas/pathmeter.comparison-1.json`.
 pub fn comparison_schema() -> Schema {
     schema_of::<Comparison>()
+}
+
+/// The schema of two folders' results, published as
+/// `docs/schemas/pathmeter.folder-comparison-1.json`.
+pub fn folder_comparison_schema() -> Schema {
+    schema_of::<FolderComparison>()
 }
 
 /// The schema of what a history holds, published as `docs/schemas/pathmeter.history-1.json`.

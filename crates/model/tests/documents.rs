@@ -9,9 +9,9 @@ use std::path::Path;
 
 use common::{measurement, path, runs::whole_program, whole};
 use pathmeter_model::{
-    RowKind, Threshold, blame_schema, boots_schema, compare, comparison_schema, history_schema,
-    joined_schema, program_slope_schema, result_schema, settings_schema, slope_schema,
-    time_comparison_schema, times_schema,
+    RowKind, Threshold, blame_schema, boots_schema, compare, comparison_schema,
+    folder_comparison_schema, history_schema, joined_schema, program_slope_schema, result_schema,
+    settings_schema, slope_schema, time_comparison_schema, times_schema,
 };
 use pathmeter_seal::to_document;
 use schemars::Schema;
@@ -47,6 +47,11 @@ fn the_schema_of_a_result_is_published() {
 #[test]
 fn the_schema_of_a_comparison_is_published() {
     assert_published(&comparison_schema(), "pathmeter.comparison-1.json");
+}
+
+#[test]
+fn the_schema_of_two_folders_is_published() {
+    assert_published(&folder_comparison_schema(), "pathmeter.folder-comparison-1.json");
 }
 
 #[test]

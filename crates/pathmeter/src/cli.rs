@@ -140,6 +140,7 @@ Examples:
   pathmeter compare a.json b.json --across            results of two versions of QEMU
   pathmeter compare old new --only 'file.*' --explain  and which functions changed them
   pathmeter compare old.deb new.deb --results results  from a plan's results, if they are there
+  pathmeter compare old-results new-results           all results of two plans, cell by cell
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
   pathmeter compare bzImage --under default --under boot:mitigations=off
                                                       and under two conditions
@@ -325,7 +326,8 @@ pub(crate) struct MeasureArgs {
 )]
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct CompareArgs {
-    /// What to compare against: a kernel image, a result file, or lab[:mechanism=variant,…]
+    /// What to compare against: a kernel image, a result file, lab[:mechanism=variant,…], or a
+    /// folder of a plan's results, which is compared with another one cell by cell
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) base: PathBuf,
     /// What to judge, in the same forms as BASE. Omit it if --cpu or --under is given twice, which

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
-use crate::results_folder::{expanded, take_only_result};
+use crate::results_folder::{are_results, expanded, take_only_result};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::named_kernel::{file, is_named};
@@ -19,13 +19,19 @@ pub(crate) fn found(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure>
     Ok(subject.to_owned())
 }
 
-/// Puts the files of kernels in the place of their names, and results in that of their folders.
+/// Puts the files of kernels in the place of their names, and results in that of their folders; two
+/// folders that are compared stay.
 ///
 /// # Errors
 /// There is no such kernel, or a folder can't be read.
 pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
     if let Some(several) = several(verb) {
         *several = expanded(several)?;
+    }
+    if let Verb::Compare(args) = verb
+        && args.new.as_ref().is_some_and(|new| are_results(&args.base, new))
+    {
+        return Ok(());
     }
     for subject in subjects(verb) {
         *subject = take_only_result(&found(subject, screen)?)?;

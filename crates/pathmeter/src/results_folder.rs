@@ -1,9 +1,11 @@
-//! Folders of a plan's results, named where results are: each stands for all in it. Where a verb
-//! takes one result, the folder of one stands for that, and others are refused with what they have.
+//! Folders of a plan's results, named where results are: each stands for all in it. `compare` takes
+//! two of them, cell by cell. Where a verb takes one result, the folder of one stands for that, and
+//! others are refused with what they have.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
+use pathmeter_model::Measurement;
 use pathmeter_plan::{Folder, FolderError};
 
 use pathmeter_measure::failure::Failure;
@@ -32,6 +34,12 @@ pub(crate) fn count_results(path: &Path) -> Option<usize> {
     results(path).ok()?.map(|results| results.len())
 }
 
+/// Whether both are folders of results, of which at least one has several.
+pub(crate) fn are_results(base: &Path, new: &Path) -> bool {
+    let counts = [base, new].map(count_results);
+    counts.iter().all(Option::is_some) && counts != [Some(1); 2]
+}
+
 /// The only result of a folder in place of the folder; all else as it is.
 ///
 /// # Errors
@@ -41,25 +49,25 @@ pub(crate) fn take_only_result(path: &Path) -> Result<PathBuf, Failure> {
     if let [only] = &results[..] {
         return Ok(only.clone());
     }
-    let all = sorted(results)?;
-    let named = all.iter().take(MOST_NAMED).map(|path| describe(path));
-    let mut named = named.collect::<Result<Vec<_>, _>>()?;
+    let all = read_sorted(results)?;
+    let mut named: Vec<String> = all.iter().take(MOST_NAMED).map(describe).collect();
     let more = all.len() - named.len();
     named.extend((more > 0).then(|| format!("{more} more")));
     Err(Failure::Usage {
         message: format!("{} has {} results, and one is wanted here", path.display(), all.len()),
         help: format!(
-            "name one of them, or show them together with `pathmeter report`: {}",
+            "name one of them ({}), or give the folder to a verb that takes all of it: `report`, \
+             `bisect`, `history add`, or `compare` with another folder",
             named.join(", ")
         ),
     })
 }
 
 /// `results/ID.json (6.1.deb, skylake)`.
-fn describe(path: &Path) -> Result<String, Failure> {
-    let [name, cpu, _] = about(path)?;
+fn describe((path, subject): &(PathBuf, Subject)) -> String {
+    let [name, cpu, _] = list_names(subject);
     let cpu = cpu.split_once(": ").map_or(&*cpu, |(profile, _)| profile);
-    Ok(format!("{} ({name}, {cpu})", path.display()))
+    format!("{} ({name}, {cpu})", path.display())
 }
 
 /// The same paths, with the results of a folder in place of the folder: by the subjects' names, in
@@ -69,32 +77,49 @@ pub(crate) fn expanded(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     for path in paths {
         match results(path)? {
             None => expanded.push(path.clone()),
-            Some(results) => expanded.extend(sorted(results)?),
+            Some(results) => expanded.extend(read_sorted(results)?.into_iter().map(|it| it.0)),
         }
     }
     Ok(expanded)
 }
 
-fn sorted(results: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
-    let named = results.into_iter().map(|path| Ok((about(&path)?, path)));
-    let mut named = Failure::gather(named)?;
-    named.sort_by(|(one, _), (other, _)| {
-        let names = one.iter().zip(other).map(|(one, other)| by_number(one, other));
+/// The results of a folder, in the same order.
+///
+/// # Errors
+/// It can't be read, or a file that has the name of a result is none.
+pub(crate) fn read_results(folder: &Path) -> Result<Vec<Measurement>, Failure> {
+    let read = read_sorted(results(folder)?.unwrap_or_default())?;
+    let take = |(path, subject): (PathBuf, Subject)| match subject {
+        Subject::Result(result) => Ok(*result),
+        Subject::Kernel(_) => Err(Failure::Usage {
+            message: format!("{}: not a result, but it has the name of one", path.display()),
+            help: "remove it, and run the plan again to measure its cell".to_owned(),
+        }),
+    };
+    Failure::gather(read.into_iter().map(take))
+}
+
+fn read_sorted(results: Vec<PathBuf>) -> Result<Vec<(PathBuf, Subject)>, Failure> {
+    let read = results.into_iter().map(|path| Subject::open(&path).map(|subject| (path, subject)));
+    let mut read = Failure::gather(read)?;
+    read.sort_by(|(_, one), (_, other)| {
+        let names = list_names(one).into_iter().zip(list_names(other));
+        let names = names.map(|(one, other)| by_number(&one, &other));
         names.fold(Ordering::Equal, Ordering::then)
     });
-    Ok(named.into_iter().map(|(_, path)| path).collect())
+    Ok(read)
 }
 
 /// The name of a result's subject, its CPU and its condition.
-fn about(path: &Path) -> Result<[String; 3], Failure> {
-    Ok(match Subject::open(path)? {
+fn list_names(subject: &Subject) -> [String; 3] {
+    match subject {
         Subject::Result(result) => {
-            let (configuration, subject) = (result.configuration, result.subject);
-            [subject.name, configuration.cpu, configuration.condition]
+            let configuration = &result.configuration;
+            [&result.subject.name, &configuration.cpu, &configuration.condition].map(String::clone)
         }
         // What is no result is refused by who reads it.
         Subject::Kernel(_) => [const { String::new() }; 3],
-    })
+    }
 }
 
 /// Compares texts, in which a row of digits is a number: 6.9 is before 6.12.

@@ -1,10 +1,12 @@
 //! The sentences at the top: what changed most, by how much, and in which function.
 
+mod folders;
 mod program;
 
 use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
 use pathmeter_trace::{Difference, Explain, FunctionDifference};
 
+pub(crate) use self::folders::describe_folders;
 use self::program::describe_program;
 use crate::causes::{counts, origin};
 use crate::number::{grouped, percent, signed, unit_word};
@@ -147,6 +149,15 @@ fn describe_events(path: &PathComparison) -> String {
     let texts: Vec<String> =
         shown.map(|event| format!("{} {}", event.event, signed(event.difference))).collect();
     format!("{} {}", path.path, texts.join(", "))
+}
+
+/// A row and its change: `openat +5,822 instructions (+5.26 %)`, `read string-bytes +4,096`.
+fn describe_row(path: &PathComparison) -> String {
+    match path.verdict {
+        Verdict::Broken => format!("{} is broken", path.path),
+        _ if path.difference == Some(0) => describe_events(path),
+        _ => describe_step(path, None),
+    }
 }
 
 /// What a recording by itself shows.

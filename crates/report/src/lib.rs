@@ -14,6 +14,7 @@ mod document_table;
 mod experiment;
 mod explain;
 mod fold;
+mod folder_comparison;
 mod format;
 mod headline;
 mod heat;
@@ -50,6 +51,7 @@ pub use explain::{
     FlameError, Least, LeastError, Limits, beside_row, callgrind, explanation, flame_graph,
     folded_stacks,
 };
+pub use folder_comparison::{folder_comparison_table, name_cells};
 pub use format::{Content, FORMATS, Format, Judged, Outcome, RowsOf};
 pub use heat::find_steps;
 pub use heat::picture::{HeatBase, heat_map_svg};

@@ -72,6 +72,11 @@ pub(crate) fn cpu_name(cpu: &str) -> String {
     profile(cpu).map_or_else(|| short(cpu), str::to_owned)
 }
 
+/// The name of a subject without the condition that it was measured under.
+pub(crate) fn strip_condition<'a>(name: &'a str, condition: &str) -> &'a str {
+    name.strip_suffix(&format!(" under {condition}")).unwrap_or(name)
+}
+
 /// The name with which a profile's description begins.
 fn profile(cpu: &str) -> Option<&str> {
     cpu.split_once(": ").map(|(name, _)| name)

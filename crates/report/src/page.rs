@@ -17,6 +17,7 @@ pub(crate) mod history;
 mod html;
 mod joined;
 mod kept;
+mod program_slope;
 mod settings;
 mod sheet;
 mod single;
@@ -27,8 +28,8 @@ mod window;
 
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
-    Comparison, Configuration, History, Joined, Measurement, SettingsResult, SlopeResult,
-    TimeComparison, Times, Unit,
+    Comparison, Configuration, History, Joined, Measurement, ProgramSlopeResult, SettingsResult,
+    SlopeResult, TimeComparison, Times, Unit,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use sha2::{Digest, Sha256};
@@ -91,6 +92,8 @@ pub enum PageSection {
     Settings(Box<SettingsResult>),
     /// What a kernel costs by the number of a setting.
     Slope(Box<SlopeResult>),
+    /// What a program costs by a number among its arguments.
+    ProgramSlope(Box<ProgramSlopeResult>),
     /// Times of a session on a machine.
     Times {
         /// All of it, since what is subtracted of all paths is a path of it.
@@ -202,6 +205,10 @@ impl PageSection {
             Self::Slope(result) => {
                 html = of_kernel(&result.configuration, &slope::section(result, data));
                 slope::headline(result)
+            }
+            Self::ProgramSlope(result) => {
+                html = of_kernel(&result.configuration, &program_slope::draw_section(result, data));
+                program_slope::write_headline(result)
             }
         };
         (headline, html)

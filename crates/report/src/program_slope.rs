@@ -31,17 +31,18 @@ pub fn program_slope_table(
 ) -> String {
     let subject = Subject::kernel_image(&result.base.name);
     let rows: Vec<&ProgramSlopeRow> = result.rows.iter().filter(|row| is_shown(&row.row)).collect();
+    let sentences = format!("{} {}", describe_own_work(result), describe_rows(result, &rows));
     format!(
         "{}\n\n{}{}{}",
-        style.fill(&sentences(result, &rows), 0),
+        style.fill(sentences.trim_end(), 0),
         table(result, rows, shown, style),
         legend(result, style),
         footer(&subject, &result.configuration, &[], style)
     )
 }
 
-/// What one more costs in own work; then which rows that is in, and the regions.
-fn sentences(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRow]) -> String {
+/// Which rows the work that one more costs is in, and the regions.
+pub(crate) fn describe_rows(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRow]) -> String {
     let of = |holds: &dyn Fn(&ProgramSlopeRow) -> bool| -> Vec<&ProgramSlopeRow> {
         rows.iter().copied().filter(|row| holds(row)).collect()
     };
@@ -55,7 +56,6 @@ fn sentences(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRow]) -> String {
     let idle = of(&|row| row.is_own_work() && row.scatters && !row.depends());
     let each = |row: &ProgramSlopeRow| format!("{} {}", row.row, each(result, row));
     let parts = [
-        Some(of_own_work(result)),
         named(straight, ["row costs", "rows cost"], " the same for each, exactly", each),
         named(square, ["row has a square part", "rows have a square part"], ", exactly", each),
         named(bent, ["row bends", "rows bend"], "", each),
@@ -82,7 +82,7 @@ fn named(
 }
 
 /// What one more costs in all own work, and where that bends.
-fn of_own_work(result: &ProgramSlopeResult) -> String {
+pub(crate) fn describe_own_work(result: &ProgramSlopeResult) -> String {
     let word = &result.word;
     let Some(row) = result.own_work() else { return "No own work was measured.".to_owned() };
     let ends = result.numbers.first().zip(result.numbers.last());
@@ -125,6 +125,41 @@ fn of_own_work(result: &ProgramSlopeResult) -> String {
     }
 }
 
+/// What one row costs for each of so many: its constant part, the part that each adds, that of the
+/// square, and where it bends or how it scatters. Texts are empty where there is no such part.
+pub(crate) fn describe_parts(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> [String; 4] {
+    let [constant, unit, square] = match (row.function, row.pieces.first()) {
+        (Some(it), _) => {
+            let square = Some(it.per_square).filter(|it| !it.is_zero());
+            let square = square.map_or_else(String::new, signed_ratio);
+            [ratio(it.constant), signed_ratio(it.per_unit), square]
+        }
+        (None, Some(piece)) => [String::new(), each_of(piece), String::new()],
+        (None, None) => Default::default(),
+    };
+    [constant, unit, square, remark(result, row)]
+}
+
+/// Whether a row is shown without being asked for: all own work, and own work, regions and windows
+/// that depend on the number.
+pub(crate) fn is_telling(row: &ProgramSlopeRow) -> bool {
+    match row.kind {
+        Some(RowKind::OwnWork) => true,
+        None => row.depends(),
+        Some(_) => row.is_own_work() && row.depends(),
+    }
+}
+
+/// Sorts all own work first, then the rows with the largest difference, then regions and windows.
+pub(crate) fn sort_rows(rows: &mut [&ProgramSlopeRow]) {
+    let group = |row: &ProgramSlopeRow| match row.kind {
+        Some(RowKind::OwnWork) => 0,
+        Some(_) => 1,
+        None => 2,
+    };
+    rows.sort_by_key(|row| (group(row), Reverse(size(row))));
+}
+
 /// By how much a row differs between the first number and the last.
 fn size(row: &ProgramSlopeRow) -> u64 {
     let ends = row.values.first().zip(row.values.last());
@@ -150,18 +185,8 @@ fn table(
     let columns: Vec<(&str, Align)> = columns.chain([("bends", Align::Left)]).collect();
     let mut table = Table::new(&columns).with_whole_remarks();
     let all = rows.len();
-    let is_shown = |row: &ProgramSlopeRow| match row.kind {
-        Some(RowKind::OwnWork) => true,
-        None => row.depends(),
-        Some(_) => row.is_own_work() && row.depends(),
-    };
-    rows.retain(|row| shown == Rows::All || is_shown(row));
-    let group = |row: &ProgramSlopeRow| match row.kind {
-        Some(RowKind::OwnWork) => 0,
-        Some(_) => 1,
-        None => 2,
-    };
-    rows.sort_by_key(|row| (group(row), Reverse(size(row))));
+    rows.retain(|row| shown == Rows::All || is_telling(row));
+    sort_rows(&mut rows);
     for row in &rows {
         table.row(cells(result, row, &places));
     }
@@ -179,17 +204,8 @@ fn places(numbers: usize) -> Vec<usize> {
 
 fn cells(result: &ProgramSlopeResult, row: &ProgramSlopeRow, places: &[usize]) -> Vec<Cell> {
     let values = places.iter().map(|at| grouped(row.values[*at]));
-    let [constant, unit, square] = match (row.function, row.pieces.first()) {
-        (Some(it), _) => {
-            let square = Some(it.per_square).filter(|it| !it.is_zero());
-            let square = square.map_or_else(String::new, signed_ratio);
-            [ratio(it.constant), signed_ratio(it.per_unit), square]
-        }
-        (None, Some(piece)) => [String::new(), each_of(piece), String::new()],
-        (None, None) => Default::default(),
-    };
-    let texts = [row.row.clone()].into_iter().chain(values).chain([constant, unit, square]);
-    texts.chain([remark(result, row)]).map(Cell::from).collect()
+    let texts = [row.row.clone()].into_iter().chain(values).chain(describe_parts(result, row));
+    texts.map(Cell::from).collect()
 }
 
 fn legend(result: &ProgramSlopeResult, style: Style) -> String {

@@ -8,9 +8,25 @@ use pathmeter_model::{PathComparison, RowKind, Verdict};
 /// Of a program, its own work together comes first, and work that is not its own last.
 pub(crate) fn worst_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
     let mut sorted: Vec<&PathComparison> = paths.iter().collect();
+    sorted.sort_by_key(|path| (!is_all_own(path), !path.is_own_work(), severity(path)));
+    sorted
+}
+
+/// How bad a row is by itself, the worst first: by its verdict, then by percent.
+pub(crate) fn severity(path: &PathComparison) -> (u8, Reverse<u64>, Reverse<u64>) {
+    (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)))
+}
+
+/// The rows of a program in the order of its table on a terminal: its own work together, its
+/// regions and windows, then its rows; last, work that is not its own. Of each kind, those that
+/// changed come first, and the most changed instructions.
+pub(crate) fn most_changed_first(paths: &[PathComparison]) -> Vec<&PathComparison> {
+    let mut sorted: Vec<&PathComparison> = paths.iter().collect();
     sorted.sort_by_key(|path| {
-        let worst = (rank(path.verdict), Reverse(millionths(path)), Reverse(size(path)));
-        (!is_all_own(path), !path.is_own_work(), worst)
+        let is_broken = path.verdict == Verdict::Broken;
+        let is_unchanged = matches!(path.verdict, Verdict::Same | Verdict::Unsupported);
+        let kind = (!is_all_own(path), !path.is_own_work(), path.work.is_some());
+        (kind, !is_broken, is_unchanged, Reverse(size(path)))
     });
     sorted
 }
@@ -62,7 +78,7 @@ pub(crate) fn word(verdict: Verdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use pathmeter_model::example::runs::{program, row, run};
-    use pathmeter_model::{Threshold, compare, example};
+    use pathmeter_model::{OWN_WORK, Threshold, compare, example};
 
     use super::*;
 
@@ -84,5 +100,24 @@ mod tests {
             .filter(|row| row.work.as_ref().is_some_and(|work| !work.kind.is_total()));
         let names: Vec<&str> = rows.map(|row| row.path.as_str()).collect();
         assert_eq!(names, ["open", "read", "timer interrupt (timer)"]);
+    }
+
+    #[test]
+    fn of_a_program_the_most_instructions_come_first_after_its_own_work() {
+        let result = |[timer, pipe2, openat]: [u64; 3]| {
+            let rows = vec![
+                row(RowKind::Interrupt, "timer", 1, timer),
+                row(RowKind::Syscall, "pipe2", 1, pipe2),
+                row(RowKind::Syscall, "openat", 1, openat),
+            ];
+            let configuration = example::configuration("6.1.0", 6);
+            program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
+        };
+        let (base, new) = (result([10, 900, 500_000]), result([9000, 1557, 507_295]));
+        let paths = compare(&base, &new, Threshold::default()).paths;
+        let names: Vec<&str> =
+            most_changed_first(&paths).into_iter().map(|row| row.path.as_str()).collect();
+        assert_eq!(names[..3], [OWN_WORK, "openat", "pipe2"]);
+        assert_eq!(worst_first(&paths)[1].path, "pipe2");
     }
 }

@@ -37,7 +37,7 @@ Exit codes:
 #[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// Kernel images, lab[:mechanism=variant,…], results, times of a machine, or documents that
-    /// compare, explain, settings, history show or experiment wrote with --json
+    /// compare, explain, settings, run --slope, history show or experiment wrote with --json
     ///
     /// Two kernels or results are compared; of three or more the first is what the others are
     /// compared with, until the reader chooses another. Kernels are measured first, unless that is

@@ -1,11 +1,13 @@
 //! `pathmeter compare`: which paths of NEW cost something else than BASE's, and by how much.
 
+mod folders;
 mod request;
 
 use pathmeter_model::{Comparison, Measurement, Verdict, differences};
 
 use self::request::Request;
 use crate::cli::CompareArgs;
+use crate::results_folder::is_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::explained;
@@ -17,9 +19,11 @@ use pathmeter_measure::image::Image;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_report::Placement;
 
-/// Compares the two subjects and puts the comparison out.
+/// Compares the two subjects, or all cells of two folders, and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.gate.exit(compared(args, screen), |failure| screen.report(failure))
+    // A folder of one result has the result in its place.
+    let compare = if is_results(&args.base) { folders::compare } else { compared };
+    args.gate.exit(compare(args, screen), |failure| screen.report(failure))
 }
 
 fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -85,6 +85,7 @@ fn is_broken(section: &PageSection) -> bool {
         | PageSection::Experiment(_)
         | PageSection::TimeComparison { .. }
         | PageSection::Slope(_)
+        | PageSection::ProgramSlope(_)
         | PageSection::Joined(_) => false,
     }
 }
@@ -199,6 +200,7 @@ impl<'a> Report<'a> {
             Input::Experiments(_) => Some("an experiment"),
             Input::Settings(_) => Some("a table of settings"),
             Input::Slope(_) if !self.is_picture => Some("a slope"),
+            Input::ProgramSlope(_) => Some("a program's slope"),
             _ => None,
         });
         whole.map_or(Ok(()), |what| {
@@ -238,6 +240,7 @@ impl<'a> Report<'a> {
                 Input::Settings(results) => sections
                     .extend(results.into_iter().map(|one| PageSection::Settings(Box::new(one)))),
                 Input::Slope(slope) => sections.push(PageSection::Slope(slope)),
+                Input::ProgramSlope(slope) => sections.push(PageSection::ProgramSlope(slope)),
                 Input::History(history) => sections.push(PageSection::Kept(history)),
                 Input::TimeComparison(comparison) => {
                     let across = Vec::new();

@@ -13,6 +13,7 @@ mod compare;
 mod cpu;
 mod documents;
 mod examples;
+mod folders;
 mod guests;
 mod history;
 mod host;

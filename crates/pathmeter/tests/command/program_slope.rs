@@ -1,7 +1,9 @@
-//! `run --slope`: what is refused before a guest starts.
+//! `run --slope`: what is refused before a guest starts, and the page of its document.
+
+use pathmeter_model::ProgramSlopeResult;
 
 use crate::rows::{bytes, program};
-use crate::scene::{Scene, kernel, qemu};
+use crate::scene::{Scene, document, kernel, qemu};
 
 /// That this is refused, with these words, and that no guest was asked for.
 fn assert_refused(slope: &str, more: &[&str], program_words: &[&str], words: &str) {
@@ -29,6 +31,27 @@ fn what_is_no_word_with_numbers_is_refused() {
     ] {
         assert_refused(slope, &[], &["/bin/true", "N"], words);
     }
+}
+
+/// A slope whose function is not that of its values was edited.
+#[test]
+fn its_document_is_a_page_and_one_that_contradicts_itself_is_refused() {
+    let numbers = [25_u64, 50, 100];
+    let results: Vec<_> = numbers.iter().map(|it| program(1000 + 7 * it, 70).result()).collect();
+    let steps: Vec<_> = numbers.iter().map(|it| (*it, it.to_string())).collect();
+    let command = vec!["./loop".to_owned(), "N".to_owned()];
+    let slope = ProgramSlopeResult::of(("N", command), &steps, &results).unwrap();
+    let scene = Scene::new();
+    scene.write("slope.json", document(&slope));
+    let ran = scene.run(&["report", "slope.json", "-o", "page.html"]);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert!(scene.read("page.html").contains("One more N costs 7 instructions of own work"));
+    let mut other = slope;
+    other.rows[0].values[1] += 1;
+    scene.write("other.json", document(&other));
+    let ran = scene.run(&["report", "other.json", "-o", "page.html"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains("its function is not that of its values"), "{}", ran.stderr);
 }
 
 #[test]

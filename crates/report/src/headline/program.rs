@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use pathmeter_model::{Comparison, PathComparison, RowKind, Verdict, clean};
 
-use super::{describe_events, describe_step, is_different};
+use super::{describe_row, is_different};
 use crate::number::{grouped, percent, plural, signed};
 use crate::severity::worst_first;
 
@@ -85,13 +85,4 @@ fn describe_regions(regions: &[&PathComparison]) -> Option<String> {
     let verb = if changed.len() == 1 { "differs" } else { "differ" };
     let of = plural(all.len(), "region");
     Some(format!("{} of {of} {verb}: {}.", changed.len(), describe_row(worst)))
-}
-
-/// A row and its change: `openat +5,822 instructions (+5.26 %)`, `read string-bytes +4,096`.
-fn describe_row(path: &PathComparison) -> String {
-    match path.verdict {
-        Verdict::Broken => format!("{} is broken", path.path),
-        _ if path.difference == Some(0) => describe_events(path),
-        _ => describe_step(path, None),
-    }
 }

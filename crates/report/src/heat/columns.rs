@@ -5,7 +5,7 @@
 
 use pathmeter_model::{Configuration, Measurement, differences};
 
-use crate::measured_with::cpu_name;
+use crate::measured_with::{cpu_name, strip_condition};
 
 /// What stands for no condition.
 const DEFAULT: &str = "default";
@@ -58,18 +58,12 @@ fn kernels(results: &[Measurement]) -> Vec<String> {
             release(other) == release(result) && image(other) != image(result)
         };
         if results.iter().any(is_other) {
-            names[at] = own_name(result);
+            let condition = &result.configuration.condition;
+            strip_condition(&result.subject.name, condition).clone_into(&mut names[at]);
         }
     }
     let shared = shared_end(&names);
     names.iter().map(|name| name[..name.len() - shared].to_owned()).collect()
-}
-
-/// The subject's name without the condition, which is a part of its own.
-fn own_name(result: &Measurement) -> String {
-    let name = &result.subject.name;
-    let condition = format!(" under {}", result.configuration.condition);
-    name.strip_suffix(&condition).unwrap_or(name).to_owned()
 }
 
 /// How many bytes all end with alike, from a dash on; none may be left empty.

@@ -11,7 +11,7 @@ const LEAST: f64 = 3.0;
 /// A bar with its name.
 pub(super) struct Bar {
     pub(super) name: String,
-    /// Percent, in the direction of its sign.
+    /// Its length in percent, or in another unit of all bars, in the direction of its sign.
     pub(super) share: f64,
     /// Percent of another number, which is marked.
     pub(super) mark: Option<f64>,

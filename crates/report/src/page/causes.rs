@@ -9,7 +9,7 @@ use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use crate::causes::{CauseLine, evidence, function_name, lines, share};
 use crate::number::{grouped, percent, plural, signed};
-use crate::severity::is_all_own;
+use crate::severity::{is_all_own, most_changed_first};
 
 /// Most bars of the picture.
 const MOST_BARS: usize = 12;
@@ -122,24 +122,52 @@ fn list(moves: &[CodeMove]) -> Html {
     html
 }
 
-/// A bar for each of the rows that differ most, from the largest increase to the largest decrease.
-/// Of a program, work that is not its own is left out: its changes are no findings about it.
+/// A bar for each of the rows that differ most: of paths in percent, from the largest increase to
+/// the largest decrease; of a program in instructions, its own work first. Work that is not its own
+/// is left out: its changes are no findings about it.
 pub(super) fn picture(comparison: &Comparison) -> Html {
-    let own = comparison.paths.iter().filter(|it| it.is_own_work() || is_all_own(it));
+    if comparison.program.is_some() {
+        return picture_instructions(comparison);
+    }
     let mut rows: Vec<(&PathComparison, f64)> =
-        own.filter_map(|path| Some((path, path.percent?))).collect();
+        comparison.paths.iter().filter_map(|path| Some((path, path.percent?))).collect();
     rows.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
     let (shown, others) = rows.split_at(rows.len().min(MOST_BARS));
-    let mut all: Vec<Bar> = shown.iter().filter(|row| row.1 != 0.0).map(bar).collect();
+    let changed = shown.iter().filter(|row| row.1 != 0.0);
+    let mut all: Vec<Bar> = changed.map(|(path, share)| describe_bar(path, *share)).collect();
     all.sort_by(|one, other| other.share.total_cmp(&one.share));
     draw_bars(&all, &caption(all.len(), &rows, others))
 }
 
-fn bar((path, share): &(&PathComparison, f64)) -> Bar {
+/// The same of a program, whose regions are left out too: they are of one execution.
+#[allow(clippy::cast_precision_loss, reason = "the length of a bar")]
+fn picture_instructions(comparison: &Comparison) -> Html {
+    let sorted = most_changed_first(&comparison.paths).into_iter();
+    let own = sorted.filter(|row| row.work.is_some() && (row.is_own_work() || is_all_own(row)));
+    let changed: Vec<(&PathComparison, i64)> =
+        own.filter_map(|row| Some((row, row.difference.filter(|it| *it != 0)?))).collect();
+    let (shown, others) = changed.split_at(changed.len().min(MOST_BARS));
+    let bar = |(row, by): &(&PathComparison, i64)| {
+        let part = row.percent.map(percent).filter(|part| !part.is_empty());
+        let part = part.map_or_else(String::new, |part| format!(" ({part})"));
+        Bar { name: row.path.clone(), share: *by as f64, mark: None, text: signed(*by) + &part }
+    };
+    let bars: Vec<Bar> = shown.iter().map(bar).collect();
+    let less = others.first().map_or_else(String::new, |(_, by)| {
+        format!("; the others differ by no more than {}", grouped(by.unsigned_abs()))
+    });
+    let differ = plural(changed.len(), "row");
+    let caption =
+        format!("Largest changes in instructions, {} of {differ} that differ{less}.", bars.len());
+    draw_bars(&bars, &caption)
+}
+
+/// The bar of a path, with its change in percent and in instructions.
+fn describe_bar(path: &PathComparison, share: f64) -> Bar {
     let difference = path.difference.filter(|difference| *difference != 0);
     let by = difference.map_or_else(String::new, |it| format!(" ({})", signed(it)));
-    let text = format!("{}{by}", percent(*share));
-    Bar { name: path.path.clone(), share: *share, mark: None, text }
+    let text = format!("{}{by}", percent(share));
+    Bar { name: path.path.clone(), share, mark: None, text }
 }
 
 /// How many rows have a bar, between which limits the others differ, and the median of all.

@@ -13,7 +13,7 @@ use crate::comparison::{MANY_VALUES, SEVERAL_VALUES, change};
 use crate::explain::beside_row;
 use crate::measured_with::{doubt, measured_with, of_sides};
 use crate::number::{at_least, grouped, percent, signed};
-use crate::severity::{rank, word, worst_first};
+use crate::severity::{most_changed_first, rank, word, worst_first};
 use crate::shades::shade;
 
 /// Functions of a row of a program that its details have.
@@ -38,12 +38,19 @@ pub(super) fn section(comparison: &Comparison, explanations: &[Explain], data: &
     html.add(&across(comparison));
     html.add(&causes::picture(comparison)).add(&causes::table(comparison, data));
     html.add(&tally(comparison));
-    let rows = worst_first(&comparison.paths).into_iter().map(|path| {
+    let (sorted, caption) = match comparison.program {
+        Some(_) => (most_changed_first(&comparison.paths), "Rows, the most instructions first"),
+        None => (worst_first(&comparison.paths), "Paths, the worst change first"),
+    };
+    let rows = sorted.into_iter().map(|path| {
         let explain = explanations.iter().find(|explain| explain.path == path.path);
         row(path, explain, data)
     });
-    let (rows, headings) = (rows.collect(), HEADINGS.to_vec());
-    let sheet = Sheet { caption: "Paths, the worst change first", sorts: true, headings, rows };
+    let (rows, mut headings) = (rows.collect(), HEADINGS.to_vec());
+    if comparison.program.is_some() {
+        headings[0].0 = "row";
+    }
+    let sheet = Sheet { caption, sorts: true, headings, rows };
     html.add(&sheet.html(data));
     if comparison.paths.iter().any(PathComparison::is_many_valued) {
         html.raw("<p class=\"note\">").text(SEVERAL_VALUES).raw("</p>");

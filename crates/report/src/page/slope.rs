@@ -21,7 +21,8 @@ const PICTURES: usize = 12;
 /// The size of a picture, and of the room around its function, in its own units.
 const WIDTH: f64 = 260.0;
 const HEIGHT: f64 = 130.0;
-const LEFT: f64 = 52.0;
+/// The width of a digit of the numbers beside a picture, at most.
+const DIGIT: f64 = 6.2;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 22.0;
@@ -76,34 +77,58 @@ fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
         }
         _ => remark(row),
     };
-    html.raw("<figure>").add(&picture((&result.numbers, &result.unit), row, &told));
+    let last =
+        result.numbers.last().map_or_else(String::new, |it| format!("{it} {}s", result.unit));
+    html.raw("<figure>").add(&draw_line(&Line {
+        name: &row.row,
+        numbers: &result.numbers,
+        last: &last,
+        differences: &row.differences,
+        told: &told,
+    }));
     html.raw("<figcaption><b>").text(&row.row).raw("</b><br>").text(&told);
     html.raw("</figcaption></figure>");
     html
 }
 
+/// A line through measured points.
+pub(super) struct Line<'a> {
+    pub(super) name: &'a str,
+    /// The numbers, in ascending order.
+    pub(super) numbers: &'a [u64],
+    /// What stands below the last number.
+    pub(super) last: &'a str,
+    /// The differences with these numbers, in instructions.
+    pub(super) differences: &'a [i64],
+    /// What the line says, in words.
+    pub(super) told: &'a str,
+}
+
 /// The function through the measured points, over a line where the difference is none.
 #[allow(clippy::cast_precision_loss, reason = "places in a picture")]
-fn picture((numbers, unit): (&[u64], &str), row: &SlopeRow, told: &str) -> Html {
+pub(super) fn draw_line(line: &Line<'_>) -> Html {
+    let Line { name, numbers, last, differences, told } = line;
     let points: Vec<(f64, f64)> = numbers
         .iter()
-        .zip(&row.differences)
+        .zip(*differences)
         .map(|(number, difference)| (*number as f64, *difference as f64))
         .collect();
     let most = points.last().map_or(1.0, |(number, _)| number.max(1.0));
-    let ends = row.differences.iter().fold([0, 0], |[low, high]: [i64; 2], difference| {
+    let ends = differences.iter().fold([0, 0], |[low, high]: [i64; 2], difference| {
         [low.min(*difference), high.max(*difference)]
     });
     let [low, high] = ends.map(|end| end as f64);
     let span = (high - low).max(1.0);
-    let x = |number: f64| LEFT + (WIDTH - LEFT - RIGHT) * number / most;
+    let digits = ends.map(|end| signed(end).len()).into_iter().max().unwrap_or(0);
+    let left = 12.0 + DIGIT * digits as f64;
+    let x = |number: f64| left + (WIDTH - left - RIGHT) * number / most;
     let y = |difference: f64| TOP + (HEIGHT - TOP - BOTTOM) * (high - difference) / span;
     let place = |place: f64| format!("{place:.1}");
 
     let mut html = Html::default();
     html.raw("<svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
-    html.text(&format!("{}: {told}", row.row)).raw("\"><path class=\"none\" d=\"M");
-    html.text(&place(LEFT)).raw(" ").text(&place(y(0.0))).raw("H").text(&place(WIDTH - RIGHT));
+    html.text(&format!("{name}: {told}")).raw("\"><path class=\"none\" d=\"M");
+    html.text(&place(left)).raw(" ").text(&place(y(0.0))).raw("H").text(&place(WIDTH - RIGHT));
     html.raw("\"/><path class=\"line\" d=\"");
     for (at, (number, difference)) in points.iter().enumerate() {
         html.raw(if at == 0 { "M" } else { "L" });
@@ -115,14 +140,14 @@ fn picture((numbers, unit): (&[u64], &str), row: &SlopeRow, told: &str) -> Html 
         html.text(&place(y(*difference))).raw("\"/>");
     }
     for end in ends.into_iter().filter(|end| *end != 0).chain([0]) {
-        html.raw("<text x=\"47\" y=\"").text(&place(y(end as f64) + 4.0)).raw("\">");
+        html.raw("<text x=\"").text(&place(left - 5.0)).raw("\" y=\"");
+        html.text(&place(y(end as f64) + 4.0)).raw("\">");
         html.text(&signed(end)).raw("</text>");
     }
-    let [first, last] = [numbers.first(), numbers.last()].map(|it| it.copied().unwrap_or(0));
-    let last_one = format!("{last} {unit}s");
-    for (number, text) in [(first, first.to_string()), (last, last_one)] {
+    let [first, end] = [numbers.first(), numbers.last()].map(|it| it.copied().unwrap_or(0));
+    for (number, text) in [(first, &*first.to_string()), (end, *last)] {
         html.raw("<text y=\"126\" x=\"").text(&place(x(number as f64) + 8.0)).raw("\">");
-        html.text(&text).raw("</text>");
+        html.text(text).raw("</text>");
     }
     html.raw("</svg>");
     html
@@ -153,22 +178,15 @@ fn sheet_row(caption: &str, row: &SlopeRow) -> Row {
 mod tests {
     use super::*;
 
-    fn row(differences: Vec<i64>) -> SlopeRow {
-        SlopeRow {
-            row: "file.stat".to_owned(),
-            base: 100,
-            differences,
-            several_values: false,
-            scatters: false,
-            constant: None,
-            pieces: Vec::new(),
-        }
+    fn drawn(numbers: &[u64], differences: &[i64], told: &str) -> String {
+        draw_line(&Line { name: "file.stat", numbers, last: "16 layers", differences, told })
+            .into_string()
     }
 
     #[test]
     fn a_picture_has_a_dot_for_each_number_within_its_frame() {
         for differences in [vec![10, 20, 40], vec![-10, 0, 30], vec![0, 0, 0], vec![-1, -5, -9]] {
-            let svg = picture((&[1, 2, 16], "layer"), &row(differences), "told").into_string();
+            let svg = drawn(&[1, 2, 16], &differences, "told");
             assert_eq!(svg.matches("<circle").count(), 3);
             let places = svg.split("cy=\"").skip(1).filter_map(|rest| rest.split('"').next());
             for place in places {
@@ -181,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_a_document_without_numbers_draws_is_no_nonsense() {
-        let svg = picture((&[], "layer"), &row(Vec::new()), "<b>").into_string();
+        let svg = drawn(&[], &[], "<b>");
         assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{svg}");
     }
 }

@@ -10,7 +10,8 @@ use pathmeter_report::PageSection;
 
 use crate::scene::{
     HOSTILE, comparison, everything, experiment, explained, history, joined, line_over_time, page,
-    plan, program_runs, result, session, settings, single, slope, times,
+    plan, program_comparison, program_runs, program_slope, result, session, settings, single,
+    slope, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -387,6 +388,41 @@ fn a_run_begins_with_its_own_work_and_goes_on_by_instructions() {
     let names: Vec<String> = rows.map(|row| row.attribute("id").unwrap().to_owned()).collect();
     assert_eq!(names[..4], ["own_work", "openat", "user_code:_user_code", "read"]);
     assert_eq!(names[5..], ["sum", "timer_interrupt__timer_"]);
+}
+
+#[test]
+fn two_runs_of_a_program_are_ranked_by_instructions_after_its_own_work() {
+    let page = page(&[program_comparison()]);
+    let rows = elements(&page).into_iter().filter(|it| it.name == "tbody");
+    let names: Vec<String> =
+        rows.filter_map(|row| row.attribute("id").map(str::to_owned)).collect();
+    assert_eq!(names[..3], ["own_work", "openat", "pipe2"]);
+    let bars = texts(&page, "li").into_iter().filter(|it| it.contains(" %)"));
+    let bars: Vec<String> = bars.collect();
+    assert_eq!(bars[0], "own work+7,952 (+1.59 %)");
+    assert_eq!(bars[1..], ["openat+7,295 (+1.46 %)", "pipe2+657 (+73.00 %)"]);
+    let captions = texts(&page, "figcaption");
+    let caption = "Largest changes in instructions, 3 of 3 rows that differ.";
+    assert!(captions.iter().any(|it| it == caption), "{captions:?}");
+}
+
+#[test]
+fn a_programs_slope_is_a_sentence_a_picture_of_the_rows_that_matter_and_a_table() {
+    let page = page(&[program_slope()]);
+    let headline = &texts(&page, "h1")[0];
+    assert!(headline.starts_with("One more N costs 62"), "{headline}");
+    let lead = texts(&page, "p").into_iter().find(|it| it.starts_with("1 row costs the same"));
+    assert!(lead.unwrap().starts_with("1 row costs the same for each, exactly: getppid +321."));
+    let told: Vec<String> = elements(&page)
+        .iter()
+        .filter(|it| it.name == "svg")
+        .filter_map(|it| it.attribute("aria-label").map(str::to_owned))
+        .collect();
+    assert_eq!(told.len(), 3, "own work and two rows: {told:?}");
+    assert_eq!(told[1], "getppid: 1,000 and +321 per N");
+    assert!(told[2].starts_with("write: scatters: +"), "{told:?}");
+    let rows = texts(&page, "tr");
+    assert!(rows.iter().any(|row| row.contains("getppid9,02565,2001,000+321")), "{rows:?}");
 }
 
 #[test]

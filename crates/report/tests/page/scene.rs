@@ -6,9 +6,9 @@ use pathmeter_model::example::runs::{program, row, run};
 use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
     Baseline, Check, History, HistorySchema, Joined, KeptKind, KeptResult, Measurement,
-    PathHistory, PathResult, Point, RowKind, SettingOutcome, SettingRow, SettingsSet, SideInfo,
-    SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison, Times, Unit, compare,
-    example,
+    PathHistory, PathResult, Point, ProgramSlopeResult, RowKind, SettingOutcome, SettingRow,
+    SettingsSet, SideInfo, SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison,
+    Times, Unit, compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -235,6 +235,43 @@ pub(crate) fn slope() -> PageSection {
     PageSection::Slope(Box::new(slope))
 }
 
+/// A program of which `openat` costs the most instructions more, and `pipe2` the most percent.
+pub(crate) fn program_comparison() -> PageSection {
+    let result = |release: &str, [openat, pipe2]: [u64; 2]| {
+        let rows = vec![
+            row(RowKind::Interrupt, "timer", 9, 90_000 * (1 + openat % 2)),
+            row(RowKind::Syscall, "pipe2", 1, pipe2),
+            row(RowKind::Syscall, "openat", 3, openat),
+        ];
+        program("vmlinuz", configuration(release, 6), vec![run(0, rows); 7]).result()
+    };
+    let results = [result("6.1.0", [500_000, 900]), result("6.12.0", [507_295, 1_557])];
+    let comparison = Box::new(compare(&results[0], &results[1], Threshold::default()));
+    PageSection::Comparison { comparison, explanations: vec![], results: vec![] }
+}
+
+/// A program that costs an exact number of instructions for each N, and some that scatter.
+pub(crate) fn program_slope() -> PageSection {
+    let numbers = [25, 50, 100, 200];
+    let result = |number: &u64| {
+        let rows = |at: u64| {
+            vec![
+                row(RowKind::Syscall, "getppid", 1, 1000 + 321 * number),
+                row(RowKind::Syscall, "write", 1, 300 * number + (at * number * 37) % 90),
+                row(RowKind::Syscall, HOSTILE, 1, 10),
+            ]
+        };
+        let runs = (0..7).map(|at| run(0, rows(at))).collect();
+        program("vmlinuz", configuration("6.1.0", 6), runs).result()
+    };
+    let results: Vec<Measurement> = numbers.iter().map(result).collect();
+    let steps: Vec<(u64, String)> = numbers.iter().map(|it| (*it, it.to_string())).collect();
+    let command = vec![HOSTILE.to_owned(), "N".to_owned()];
+    let slope = ProgramSlopeResult::of(("N", command), &steps, &results).unwrap();
+    slope.check().unwrap();
+    PageSection::ProgramSlope(Box::new(slope))
+}
+
 /// All kinds of sections, the two kernels first.
 pub(crate) fn everything() -> Vec<PageSection> {
     let explain = Explain::new(window("switch.yield", HOSTILE, 3000), None);
@@ -247,6 +284,8 @@ pub(crate) fn everything() -> Vec<PageSection> {
         joined(),
         slope(),
         program_runs(),
+        program_comparison(),
+        program_slope(),
         plan(),
         line_over_time(),
     ]);

@@ -51,7 +51,9 @@ impl<'a> Request<'a> {
         refuse_program(&subjects, &names)?;
         refuse_few_runs(&subjects)?;
         let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
-        let judge = judge(args, &subjects, &probes, screen)?;
+        let more = probes.names();
+        let named = subjects.iter().flat_map(Subject::paths).collect();
+        let judge = judge(args, named, &more, screen)?;
         let formats = formats(args, &names, screen)?;
         let sides = sides(args, subjects, pair.is_some())?;
         if let Some(times) = &times {
@@ -69,26 +71,26 @@ fn detail(args: &CompareArgs) -> Detail {
     }
 }
 
-/// Which paths, windows and regions are looked at, and what fails.
-fn judge<'a>(
+/// Which paths, windows and regions are looked at, and what fails, of paths with these names and
+/// of what is measured beside them.
+pub(super) fn judge<'a, 'n>(
     args: &'a CompareArgs,
-    subjects: &[Subject],
-    probes: &Probes<'_>,
+    mut named: Vec<&'n str>,
+    more: &'n [String],
     screen: &Screen,
 ) -> Result<Judge<'a>, Failure> {
     let budget = budget(args.gate.budget.as_deref(), screen)?;
-    let mut named: Vec<&str> = subjects.iter().flat_map(Subject::paths).collect();
     if let Some(budget) = &budget {
         budget.check_early(&named)?;
     }
-    let more = probes.names();
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.rows.only.only, &named)?;
     let (check, threshold) = (args.check.as_ref(), args.threshold);
     Ok(Judge { selection, check, regions_only: false, budget, threshold })
 }
 
-fn formats<'a>(
+/// Where all goes and in which form; the files are opened.
+pub(super) fn formats<'a>(
     args: &'a CompareArgs,
     names: &[&Path],
     screen: &Screen,

@@ -9,8 +9,8 @@ use std::{iter, slice};
 use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
     Boots, Comparison, History, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError,
-    SettingsResult, SlopeResult, TimeComparison, check_comparison, check_joined,
-    check_time_comparison, parse_boots, parse_measurement, parse_times,
+    ProgramSlopeResult, SettingsResult, SlopeResult, TimeComparison, check_comparison,
+    check_joined, check_time_comparison, parse_boots, parse_measurement, parse_times,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -30,6 +30,7 @@ const EXPLAIN: &str = "pathmeter.explain/1";
 const EXPERIMENT: &str = "pathmeter.experiment/1";
 const SETTINGS: &str = "pathmeter.settings/1";
 const SLOPE: &str = "pathmeter.slope/1";
+const PROGRAM_SLOPE: &str = "pathmeter.program-slope/1";
 const RESULT: &str = "pathmeter.result/1";
 const TIMES: &str = "pathmeter.times/1";
 const BOOTS: &str = "pathmeter.boots/1";
@@ -56,6 +57,8 @@ pub(super) enum Input {
     Settings(Vec<SettingsResult>),
     /// What a kernel costs by the number of a setting.
     Slope(Box<SlopeResult>),
+    /// What a program costs by a number among its arguments.
+    ProgramSlope(Box<ProgramSlopeResult>),
     /// What a history holds.
     History(Box<History>),
     /// Times of a machine: of one session, or of several boots.
@@ -162,6 +165,11 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
             slope.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
             Ok(Input::Slope(slope))
         }
+        Some(PROGRAM_SLOPE) => {
+            let slope: Box<ProgramSlopeResult> = read(bytes, PROGRAM_SLOPE)?;
+            slope.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
+            Ok(Input::ProgramSlope(slope))
+        }
         Some(HISTORY) => {
             let history: Box<History> = read(bytes, HISTORY)?;
             history.check().map_err(|fault| Fault::Document(format!("{fault}; {CHANGED}")))?;
@@ -171,8 +179,8 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
         Some(EXPERIMENT) => Ok(Input::Experiments(vec![read(bytes, EXPERIMENT)?])),
         Some(other) if other != RESULT => Err(Fault::Document(format!(
             "the schema is {other:?}; a report shows {RESULT}, {COMPARISON}, {EXPLAINED}, \
-             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {SLOPE}, {HISTORY}, {TIMES}, {BOOTS}, \
-             {TIME_COMPARISON} and {JOINED}"
+             {EXPLAIN}, {EXPERIMENT}, {SETTINGS}, {SLOPE}, {PROGRAM_SLOPE}, {HISTORY}, {TIMES}, \
+             {BOOTS}, {TIME_COMPARISON} and {JOINED}"
         ))),
         _ => Ok(Input::Result(Box::new(parse_measurement(bytes)?))),
     }
