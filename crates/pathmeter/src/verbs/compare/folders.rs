@@ -34,7 +34,7 @@ pub(super) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
         note_uncompared(pair, screen);
     }
     let judged = pairs.into_iter().map(|pair| judge.compare(pair));
-    let (comparisons, gates) = Failure::gather(judged)?.into_iter().unzip();
+    let (comparisons, gates): (_, Vec<Gate>) = Failure::gather(judged)?.into_iter().unzip();
     let document = FolderComparison::new(comparisons, [&alone[0], &alone[1]]);
     let delivered = deliver(&document, &formats, args.rows.all, screen);
     if judge.check.is_none() {
@@ -42,7 +42,7 @@ pub(super) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failu
         let broken = document.comparisons.iter().any(is_broken);
         return delivered.map(|()| if broken { Exit::Unmeasured } else { Exit::Done });
     }
-    exit(&document, gates, delivered, screen)
+    exit(&document, &gates, delivered, screen)
 }
 
 /// Refuses options that are about one comparison.
@@ -124,7 +124,7 @@ fn deliver(
 /// What the gates say, each with its cell, even if not all could be put out: the worst counts.
 fn exit(
     document: &FolderComparison,
-    gates: Vec<Gate>,
+    gates: &[Gate],
     delivered: Result<(), Failure>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
@@ -133,7 +133,7 @@ fn exit(
         delivered => delivered.err().into_iter().collect::<Vec<_>>(),
     };
     let names = name_cells(document);
-    let cells = names.iter().zip(&gates);
+    let cells = names.iter().zip(gates);
     let new = cells.clone().flat_map(|(cell, gate)| {
         gate.new_paths().iter().map(move |path| format!("{cell}: {path}"))
     });
@@ -142,7 +142,7 @@ fn exit(
     for what in new.chain(only_new.iter().cloned()) {
         screen.note(&format!("{what} was not compared: BASE has no result for it"));
     }
-    let fails = compared.iter().zip(&gates);
+    let fails = compared.iter().zip(gates);
     let fails = fails
         .flat_map(|(cell, gate)| gate.fails().into_iter().map(move |why| format!("{cell}: {why}")));
     output::fails(&fails.collect::<Vec<_>>());
