@@ -226,8 +226,8 @@ fn check_two(base: &Measurement, new: &Measurement) -> Result<(), TestCaseError>
     Ok(())
 }
 
-/// Whether each form that shows what a setting costs has the difference that `compare` finds, and no
-/// path that it finds the same.
+/// Whether each form that shows what a setting costs has the difference that `compare` finds, and
+/// no path that is the same for it.
 fn check_setting(base: &Measurement, new: &Measurement) -> Result<(), TestCaseError> {
     let baseline = Baseline::new(base.clone(), Vec::new());
     let row = baseline.row(("boot:word".to_owned(), "its page".to_owned()), new);

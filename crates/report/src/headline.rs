@@ -64,8 +64,10 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
             describe_change(best, explanations)
         )),
         (_, _, Some(other)) => parts.push(format!(
-            "As many instructions everywhere; {} differ in other events: {}.",
+            "{}; {} {} in other events: {}.",
+            describe_equality(&comparison.paths),
             of(count(Verdict::EventsDiffer)),
+            if executed == 1 { "differs" } else { "differ" },
             describe_events(other)
         )),
         _ if parts.is_empty() && count(Verdict::Same) > 0 => {
@@ -78,6 +80,16 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
         _ => {}
     }
     parts.join(" ")
+}
+
+/// What is said of the instructions where no path costs more or less: the median pair of runs may
+/// differ all the same, if not all pairs differ in one direction.
+fn describe_equality(paths: &[PathComparison]) -> &'static str {
+    if paths.iter().all(|path| path.difference.is_none_or(|by| by == 0)) {
+        "As many instructions everywhere"
+    } else {
+        "No path costs more or less in all pairs of runs"
+    }
 }
 
 /// `; the median of the 5 that differ is +0.40 %`, the lower one of two; nothing of few paths.

@@ -110,6 +110,11 @@ fn written(heading: &str, written: &Written, style: Style) -> String {
     if written.bytes == 0 {
         return String::new();
     }
+    fact(heading, &describe_written(written), PLAIN, style)
+}
+
+/// The first line of what the program wrote, and how much there is if there is more.
+fn describe_written(written: &Written) -> String {
     let mut lines = written.text.lines();
     let first = lines.next().unwrap_or_default();
     let more = match lines.count() {
@@ -119,7 +124,7 @@ fn written(heading: &str, written: &Written, style: Style) -> String {
         0 => String::new(),
         _ => format!(" … {} bytes: --json has them", grouped(written.bytes)),
     };
-    fact(heading, &(beginning(first) + &more), PLAIN, style)
+    beginning(first) + &more
 }
 
 /// The functions of the rows that cost most, and of regions, if they were counted.

@@ -463,6 +463,9 @@ fn two_kernels_show_what_the_program_wrote_on_either() {
     let alike = compared(&result("42\n"), &result("42\n"), Folded, PLAIN);
     assert!(alike.contains("\nstdout   42\n"), "{alike}");
     let differ = compared(&result("42\n"), &result("1,042\n"), Folded, PLAIN);
-    let line = "\nstdout   differs: 3 bytes on base, 6 on new; --json has the beginning\n";
-    assert!(differ.contains(line), "{differ}");
+    let lines = "\nstdout   on base: 42\nstdout   on new: 1,042\n";
+    assert!(differ.contains(lines), "{differ}");
+    let silent = compared(&result(""), &result("a\nb\n"), Folded, PLAIN);
+    let lines = "\nstdout   nothing on base\nstdout   on new: a … 4 bytes: --json has them\n";
+    assert!(silent.contains(lines), "{silent}");
 }

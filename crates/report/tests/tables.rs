@@ -5,9 +5,9 @@ mod common;
 use common::configuration;
 use pathmeter_model::example::{check, in_runs, unsupported};
 use pathmeter_model::{
-    Baseline, Comparison, EventChange, GateReason, GateReport, Measurement, PathResult, RowShare,
-    SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult,
-    SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
+    Baseline, Comparison, EventChange, GateReason, GateReport, Measurement, PathComparison,
+    PathResult, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow,
+    SettingsResult, SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{
     AreaSums, Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows,
@@ -193,7 +193,15 @@ fn other_events() -> Comparison {
 
 #[test]
 fn a_comparison_in_which_other_events_differ() {
-    insta::assert_snapshot!(comparison_table(&other_events(), Hidden, PLAIN));
+    let mut comparison = other_events();
+    insta::assert_snapshot!(comparison_table(&comparison, Hidden, PLAIN));
+    // The median pair of runs differs, and not all pairs in one direction.
+    let differs = |row: &&mut PathComparison| row.verdict == Verdict::EventsDiffer;
+    comparison.paths.iter_mut().find(differs).unwrap().difference = Some(-485);
+    let table = comparison_table(&comparison, Hidden, PLAIN);
+    assert!(
+        table.starts_with("No path costs more or less in all pairs of runs; 2 of 5 paths differ")
+    );
 }
 
 #[test]

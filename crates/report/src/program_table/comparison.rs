@@ -17,8 +17,8 @@ use super::function_events::changed_events;
 use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
-    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command, more_rows, number,
-    process, written,
+    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command, describe_written,
+    more_rows, number, process, written,
 };
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
@@ -182,7 +182,8 @@ fn ended(program: &ProgramComparison, style: Style) -> String {
     fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
 }
 
-/// What the program wrote in the first run: once if that is the same on both sides.
+/// What the program wrote in the first run: once if that is the same on both sides, else a line for
+/// each.
 fn describe_outputs(program: &ProgramComparison, style: Style) -> String {
     let (base, new) = (&program.base_output, &program.new_output);
     let streams = [(STDOUT, &base.stdout, &new.stdout), (STDERR, &base.stderr, &new.stderr)];
@@ -190,9 +191,14 @@ fn describe_outputs(program: &ProgramComparison, style: Style) -> String {
         if base == new {
             return written(name, base, style);
         }
-        let (base, new) = (grouped(base.bytes), grouped(new.bytes));
-        let text = format!("differs: {base} bytes on base, {new} on new; --json has the beginning");
-        fact(name, &text, of_verdict(Verdict::ModeAppeared), style)
+        let sides = [("base", base), ("new", new)].map(|(side, written)| {
+            let text = match written.bytes {
+                0 => format!("nothing on {side}"),
+                _ => format!("on {side}: {}", describe_written(written)),
+            };
+            fact(name, &text, of_verdict(Verdict::ModeAppeared), style)
+        });
+        sides.concat()
     };
     streams.map(line).concat()
 }
