@@ -22,7 +22,10 @@ pub fn row_name(kind: RowKind, id: u32, places: &KernelPlaces) -> String {
         RowKind::Interrupt if id & VECTOR != 0 => vector(id & !VECTOR),
         RowKind::Syscall | RowKind::Syscall32 | RowKind::Exception | RowKind::Interrupt => match id
         {
-            UNNAMED => "none entered".to_owned(),
+            UNNAMED if matches!(kind, RowKind::Syscall | RowKind::Syscall32) => {
+                "stopped or unknown call".to_owned()
+            }
+            UNNAMED => "no handler entered".to_owned(),
             id => places.name(id).map_or_else(|| format!("number {id}"), str::to_owned),
         },
         _ => String::new(),

@@ -6,7 +6,7 @@ mod fixture;
 use fixture::{causes, comparison};
 use pathmeter_model::example::{self, in_runs};
 use pathmeter_model::{
-    Baseline, Comparison, Compilers, GateReport, SettingRow, SettingsSet, Threshold, compare,
+    Baseline, Cause, Comparison, Compilers, GateReport, SettingRow, SettingsSet, Threshold, compare,
 };
 use pathmeter_report::{
     AreaSums, FORMATS, Judged, Outcome, Placement, Rows, RowsOf, Shown, Style, comparison_sentence,
@@ -21,6 +21,17 @@ fn the_sentence_names_the_causes_with_their_functions_and_events() {
          (prandom_u32_state (new), do_syscall_64; rdtsc -1); processes, -2,824 in c.thread \
          (string instructions in copy_process in place of memset_orig; string-bytes +16,384)."
     );
+}
+
+#[test]
+fn causes_that_are_all_small_are_counted() {
+    let mut many = comparison(0);
+    let causes = many.causes.as_mut().unwrap();
+    let small = Cause { share: 0.01, ..causes.causes[0].clone() };
+    causes.causes = vec![small; 100];
+    let sentence = comparison_sentence(&many);
+    let said = "Instructions: 100 causes, none of which has 4 % of the difference.";
+    assert!(sentence.ends_with(said), "{sentence}");
 }
 
 #[test]

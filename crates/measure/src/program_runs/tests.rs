@@ -268,7 +268,8 @@ fn lines_of_data_are_joined_if_they_were_counted() {
 #[test]
 fn rows_without_a_symbol_have_a_name_all_the_same() {
     let name = |kind, id| row_name(kind, id, &kernel().places);
-    assert_eq!(name(RowKind::Syscall, UNNAMED), "none entered");
+    assert_eq!(name(RowKind::Syscall, UNNAMED), "stopped or unknown call");
+    assert_eq!(name(RowKind::Exception, UNNAMED), "no handler entered");
     assert_eq!(name(RowKind::Syscall, 4000), "number 4000");
     assert_eq!(name(RowKind::Interrupt, VECTOR | 0x30), "timer");
     assert_eq!(name(RowKind::Interrupt, VECTOR | 0x34), "IRQ 4");

@@ -67,18 +67,28 @@ fn told_of(causes: &Causes, only: Option<&CauseRow>) -> Option<String> {
     let named: Vec<&Cause> =
         causes.causes.iter().take(MOST).filter(|cause| cause.share >= LEAST).collect();
     let clauses: Vec<String> = named.iter().map(|cause| clause(cause, only)).collect();
-    let rest = causes.causes.len() - named.len();
-    let share: f64 = causes.causes[named.len()..].iter().map(|cause| cause.share).sum();
-    let rest = (rest > 0).then(|| {
-        format!(
-            "{} {} {:.0} % of the difference",
-            plural(rest, "more cause"),
-            if rest == 1 { "has" } else { "have" },
-            100.0 * share
-        )
-    });
+    let rest = describe_rest(&causes.causes[named.len()..], named.is_empty());
     let all: Vec<String> = clauses.into_iter().chain(rest).collect();
     Some(format!("{INSTRUCTIONS}: {}.", all.join("; ")))
+}
+
+/// How much the causes have that are not named; nothing if all are.
+fn describe_rest(rest: &[Cause], are_all: bool) -> Option<String> {
+    let share: f64 = rest.iter().map(|cause| cause.share).sum();
+    match rest.len() {
+        0 => None,
+        many if are_all => Some(format!(
+            "{}, none of which has {:.0} % of the difference",
+            plural(many, "cause"),
+            100.0 * LEAST
+        )),
+        many => Some(format!(
+            "{} {} {:.0} % of the difference",
+            plural(many, "more cause"),
+            if many == 1 { "has" } else { "have" },
+            100.0 * share
+        )),
+    }
 }
 
 /// `entry and exit, +39 a call in 33 rows (prandom_u32_state (new), do_syscall_64; rdtsc -1)`; of
