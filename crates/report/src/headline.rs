@@ -8,6 +8,7 @@ use pathmeter_trace::{Difference, Explain, FunctionDifference};
 
 pub(crate) use self::folders::describe_folders;
 use self::program::describe_program;
+pub(crate) use self::program::describe_work;
 use crate::causes::{counts, origin};
 use crate::number::{grouped, percent, signed, unit_word};
 use crate::severity::worst_first;

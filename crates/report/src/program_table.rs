@@ -27,6 +27,7 @@ use self::sleeps::sleeps;
 use self::switches::switches;
 use self::unseen::unseen;
 use crate::comparison::{MANY_VALUES, ONE_VALUE, fact};
+use crate::headline::describe_work;
 use crate::measurement::{footer, results};
 use crate::number::{grouped, plural, share};
 use crate::rows::Rows;
@@ -53,7 +54,7 @@ const BEFORE: &str = " / ";
 /// Stands in a cell without a number where an empty one could be misread.
 const NONE: &str = "-";
 
-/// A row for each kind of work with its calls and instructions in the first run and in the later
+/// The answer, then a row for each kind of work with its calls and instructions in the first run and in the later
 /// ones, the sum, the program's own regions, and what was measured on which machine.
 pub(crate) fn program_table(
     result: &Measurement,
@@ -64,7 +65,9 @@ pub(crate) fn program_table(
     let words = result.configuration.program.as_ref().map(|program| &program.command[..]);
     // Which program it is stands above.
     let configuration = Configuration { program: None, ..result.configuration.clone() };
+    let work = describe_work(result).map(|work| style.fill(&format!("Own work: {work}."), 0));
     [
+        work.map_or_else(String::new, |work| work + "\n"),
         command(words.unwrap_or_default(), style),
         process(result.only_process(), style),
         fact(ENDED, &execution.ended.to_string(), PLAIN, style),

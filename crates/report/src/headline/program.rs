@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use pathmeter_model::{Comparison, PathComparison, RowKind, Verdict, clean};
+use pathmeter_model::{Comparison, Measurement, PathComparison, RowCosts, RowKind, Verdict, clean};
 
 use super::{describe_row, is_different};
 use crate::number::{grouped, percent, plural, signed};
@@ -26,6 +26,16 @@ pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     Some(format!("{text}.{regions}"))
 }
 
+/// `1,200,000 instructions, most in openat (300,000)`: a program's own work. None of paths.
+pub(crate) fn describe_work(result: &Measurement) -> Option<String> {
+    let own = result.total(RowKind::OwnWork)?;
+    let rows = result.row_costs().filter(|row| row.kind.is_own_work());
+    let cost = |row: &RowCosts<'_>| row.typical().instructions;
+    let most = rows.max_by_key(cost);
+    let most = most.map(|row| format!(", most in {} ({})", clean(row.name), grouped(cost(&row))));
+    Some(format!("{} instructions{}", grouped(cost(&own)), most.unwrap_or_default()))
+}
+
 /// What all own work costs more or less.
 fn describe_own_work(own: &PathComparison) -> Option<String> {
     let difference = own.difference?;
@@ -41,8 +51,11 @@ fn describe_own_work(own: &PathComparison) -> Option<String> {
     match own.verdict {
         Verdict::Higher | Verdict::Lower => Some(format!("Own work costs {}", costs())),
         Verdict::ModeAppeared => Some(format!("Own work costs at times {}", costs())),
-        Verdict::EventsDiffer => {
+        Verdict::EventsDiffer if difference == 0 => {
             Some(format!("Own work executes as many instructions{}", events()))
+        }
+        Verdict::EventsDiffer => {
+            Some(format!("Own work costs neither more nor less in all pairs of runs{}", events()))
         }
         Verdict::Same => Some("Own work is the same".to_owned()),
         _ => None,

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use pathmeter_model::{
-    Measurement, PathEvents, PathResult, RowCosts, RowKind, Status, ValueCount, command_line,
+    Measurement, PathEvents, PathResult, RowKind, Status, ValueCount, command_line,
 };
 use pathmeter_trace::{Event, Explain, Role};
 
@@ -13,7 +13,7 @@ use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet, other_unit};
 use super::window::{explanation, place_in_window};
 use crate::comparison::MANY_VALUES;
-use crate::headline::count_paths;
+use crate::headline::{count_paths, describe_work};
 use crate::number::{at_least, grouped, share};
 
 /// Most values that a table has.
@@ -46,17 +46,8 @@ pub(super) fn headline(result: &Measurement) -> String {
 
 fn of_program(result: &Measurement) -> Option<String> {
     let program = result.configuration.program.as_ref()?;
-    let own = result.total(RowKind::OwnWork)?;
-    let rows = result.row_costs().filter(|row| row.kind.is_own_work());
-    let cost = |row: &RowCosts<'_>| row.typical().instructions;
-    let most = rows.max_by_key(cost);
-    let most = most.map(|row| format!(", most in {} ({})", row.name, grouped(cost(&row))));
-    Some(format!(
-        "{}: own work {} instructions{}",
-        command_line(&program.command),
-        grouped(cost(&own)),
-        most.unwrap_or_default()
-    ))
+    let work = describe_work(result)?;
+    Some(format!("{}: own work {work}", command_line(&program.command)))
 }
 
 /// The place of a row by the kind of its work: all own work, its parts and the program's regions,
