@@ -54,8 +54,9 @@ const BEFORE: &str = " / ";
 /// Stands in a cell without a number where an empty one could be misread.
 const NONE: &str = "-";
 
-/// The answer, then a row for each kind of work with its calls and instructions in the first run and in the later
-/// ones, the sum, the program's own regions, and what was measured on which machine.
+/// The answer, then a row for each kind of work with its calls and instructions in the first run
+/// and in the later ones, the sum, the program's own regions, and what was measured on which
+/// machine.
 pub(crate) fn program_table(
     result: &Measurement,
     execution: &Execution,
