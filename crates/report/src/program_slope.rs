@@ -234,9 +234,28 @@ fn legend(result: &ProgramSlopeResult, style: Style) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(describe_faults_of_qemu(result));
     if !result.unmeasured.is_empty() {
         let names = result.unmeasured.join(", ");
         lines.push(format!("not measured with every {word}: {names}"));
     }
     lines.iter().map(|line| style.fill(line, 0) + "\n").collect()
+}
+
+/// What page faults cost that no processor takes; None without any.
+fn describe_faults_of_qemu(result: &ProgramSlopeResult) -> Option<String> {
+    let of_qemu = result.rows.iter().filter(|row| row.kind == Some(RowKind::InterpreterFault));
+    let of_qemu: Vec<&ProgramSlopeRow> = of_qemu.collect();
+    let sum = |at: usize| of_qemu.iter().map(|row| row.values[at]).fold(0, u64::saturating_add);
+    let last = result.numbers.len().checked_sub(1)?;
+    (!of_qemu.is_empty()).then(|| {
+        format!(
+            "page faults that QEMU alone takes execute {} instructions with {} and {} with {}: own \
+             work has none of them, and regions contain them",
+            grouped(sum(0)),
+            result.digits[0],
+            grouped(sum(last)),
+            result.digits[last]
+        )
+    })
 }

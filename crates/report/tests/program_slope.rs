@@ -57,6 +57,19 @@ fn first_line(result: &ProgramSlopeResult) -> String {
 }
 
 #[test]
+fn faults_that_qemu_alone_takes_are_named_with_what_they_cost() {
+    let costs: Costs = |n, _| {
+        vec![
+            (RowKind::User, "", 5_000 + 7 * n),
+            (RowKind::InterpreterFault, "read, page not present", 1_246 * n),
+        ]
+    };
+    let table = program_slope_table(&slope(&[25, 50], costs), Rows::Folded, |_| true, PLAIN);
+    let note = "QEMU alone takes execute 31,150 instructions with 25 and 62,300 with 50: own work";
+    assert!(table.contains(note), "{table}");
+}
+
+#[test]
 fn the_first_line_says_what_one_more_costs() {
     let told = first_line(&slope(&[100, 200, 400, 800], exact));
     let expected = "One more N costs 328 instructions of own work, exactly, from N 100 to 800. \
