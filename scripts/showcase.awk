@@ -89,7 +89,7 @@ what ~ /^(summary|largest|patch)$/ && FNR > 1 && $8 != "" && $7 !~ /^(unsupporte
 }
 
 # What `compare --explain` prints: the sentence that it begins with, names of functions as code.
-what == "sentence" && /^([0-9]+ of [0-9]+ rows? differs?: |Nothing differs )/ {
+what == "sentence" && /^([0-9]+ of [0-9]+ paths? |Nothing |No path |As many instructions )/ {
 	gsub(/[A-Za-z0-9_.]*_[A-Za-z0-9_.]*/, "`&`")
 	print
 	exit

@@ -9,7 +9,7 @@ use pathmeter_trace::{Difference, Explain, FunctionDifference};
 pub(crate) use self::folders::describe_folders;
 use self::program::describe_program;
 pub(crate) use self::program::describe_work;
-use crate::causes::{counts, origin};
+use crate::causes::origin;
 use crate::number::{grouped, percent, signed, unit_word};
 use crate::severity::worst_first;
 use crate::style::Style;
@@ -27,12 +27,9 @@ pub(crate) fn write_first_line(comparison: &Comparison, style: Style) -> String 
     style.fill(&all.join(" "), 0) + "\n"
 }
 
-/// What a comparison comes to; with causes that leaves out a path of many.
+/// What a comparison comes to.
 pub(crate) fn describe(comparison: &Comparison, explanations: &[Explain]) -> String {
-    describe_program(comparison).unwrap_or_else(|| match comparison.causes {
-        Some(_) => counts(&comparison.own_summary()),
-        None => describe_paths(comparison, explanations),
-    })
+    describe_program(comparison).unwrap_or_else(|| describe_paths(comparison, explanations))
 }
 
 /// `3 of 43 paths cost more, 2 less: switch.yield +34 instructions (+1.02 %), in
@@ -57,11 +54,13 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
     match (first(&WORSE), first(&BETTER), first(&[Verdict::EventsDiffer])) {
         (Some(worst), ..) => {
             let change = describe_change(worst, explanations);
-            parts.push(format!("{} cost more{less}: {change}{median}.", of(higher)));
+            let verb = conjugate_cost(higher);
+            parts.push(format!("{} {verb} more{less}: {change}{median}.", of(higher)));
         }
         (_, Some(best), _) => parts.push(format!(
-            "Nothing costs more; {} cost less: {}{median}.",
+            "Nothing costs more; {} {} less: {}{median}.",
             of(lower),
+            conjugate_cost(lower),
             describe_change(best, explanations)
         )),
         (_, _, Some(other)) => parts.push(format!(
@@ -81,6 +80,11 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
         _ => {}
     }
     parts.join(" ")
+}
+
+/// The verb of so many paths.
+fn conjugate_cost(paths: usize) -> &'static str {
+    if paths == 1 { "costs" } else { "cost" }
 }
 
 /// What is said of the instructions where no path costs more or less: the median pair of runs may
@@ -256,7 +260,7 @@ mod tests {
         );
         assert_eq!(
             sentence(&[1010, 1000]),
-            "1 of 2 paths cost more: x.a +10 instructions (+1.00 %)."
+            "1 of 2 paths costs more: x.a +10 instructions (+1.00 %)."
         );
     }
 }

@@ -18,7 +18,7 @@ fn two_results_are_a_page_and_nothing_is_printed() {
     assert_eq!((ran.code, &ran.stdout[..], &ran.stderr[..]), (Some(0), "", ""));
     let page = scene.read("report.html");
     let headline =
-        "<h1>1 of 4 paths cost more, 1 less: switch.yield +33 instructions (+1.00 %).</h1>";
+        "<h1>1 of 4 paths costs more, 1 less: switch.yield +33 instructions (+1.00 %).</h1>";
     assert!(page.contains(headline) && page.len() < 1 << 20);
     let mut files = scene.files(".");
     files.sort();
@@ -82,7 +82,7 @@ fn only_the_paths_that_are_asked_for_are_shown() {
     let scene = Scene::with(&base(), &more_expensive());
     assert_eq!(reported(&scene, &["base.json", "new.json", "--only", "*.pipe"]).code, Some(0));
     let page = scene.read("report.html");
-    assert!(page.contains("Nothing costs more; 1 of 1 path cost less: switch.pipe"));
+    assert!(page.contains("Nothing costs more; 1 of 1 path costs less: switch.pipe"));
     let ran = reported(&scene, &["base.json", "--only", "switch.yeild"]);
     assert!(ran.code == Some(2) && ran.stderr.contains("did you mean switch.yield"), "{ran:?}");
 }

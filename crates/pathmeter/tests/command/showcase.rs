@@ -82,11 +82,11 @@ file.stat 3,237 2,535 -702 -21.69
 
 #[test]
 fn a_step_begins_with_the_sentence_of_its_comparison() {
-    let page = "base  a.deb, 6.19\nnew   b.deb, 7.0\n\n4 of 5 rows differ: 4 higher. Instructions: \
-                entry and exit, +39 a call in 4 rows (do_syscall_64; rdtsc -1).\n\nshare  rows\n";
+    let page = "4 of 5 paths cost more: a.b +39 instructions (+1.00 %). Instructions: entry and \
+                exit, +39 a call in 4 rows (do_syscall_64; rdtsc -1).\nbase  a.deb\n\nshare\n";
     let sentence = awk(&["what=sentence"], page);
-    let named = "4 of 5 rows differ: 4 higher. Instructions: entry and exit, +39 a call in 4 rows \
-                 (`do_syscall_64`; rdtsc -1).\n";
+    let named = "4 of 5 paths cost more: a.b +39 instructions (+1.00 %). Instructions: entry and \
+                 exit, +39 a call in 4 rows (`do_syscall_64`; rdtsc -1).\n";
     assert_eq!(sentence, named);
     assert_eq!(awk(&["what=sentence"], "\nshare  rows\n"), "");
     let given = format!("sentence={}", sentence.trim_end());

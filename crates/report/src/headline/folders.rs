@@ -3,7 +3,7 @@
 
 use pathmeter_model::{Comparison, FolderComparison, PathComparison, Verdict};
 
-use super::{BETTER, WORSE, describe_row, is_different};
+use super::{BETTER, WORSE, conjugate_cost, describe_row, is_different};
 use crate::number::plural;
 use crate::severity::{severity, worst_first};
 
@@ -46,9 +46,13 @@ fn describe_counts(comparisons: &[Comparison]) -> String {
     }
     let mut parts = vec![match (higher, lower) {
         (0, 0) => format!("nothing costs more or less in {executed}"),
-        (0, lower) => format!("nothing costs more, {lower} of {executed} cost less"),
-        (higher, 0) => format!("{higher} of {executed} cost more"),
-        (higher, lower) => format!("{higher} of {executed} cost more, {lower} less"),
+        (0, lower) => {
+            format!("nothing costs more, {lower} of {executed} {} less", conjugate_cost(lower))
+        }
+        (higher, 0) => format!("{higher} of {executed} {} more", conjugate_cost(higher)),
+        (higher, lower) => {
+            format!("{higher} of {executed} {} more, {lower} less", conjugate_cost(higher))
+        }
     }];
     let verb = if events == 1 { "differs" } else { "differ" };
     parts.extend((events > 0).then(|| format!("{events} {verb} in other events")));

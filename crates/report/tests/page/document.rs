@@ -134,7 +134,7 @@ fn the_headline_names_what_changed_most_and_in_which_function() {
     let headline = |section| texts(&page(&[section]), "h1")[0].clone();
     assert_eq!(
         headline(comparison()),
-        "1 of 4 paths cost more, 1 less: switch.yield +34 instructions (+1.13 %), in \
+        "1 of 4 paths costs more, 1 less: switch.yield +34 instructions (+1.13 %), in \
          finish_task_switch."
     );
     assert_eq!(headline(history()), "5.10 → 6.12: 1 of 4 rows differs: 1 higher.");
@@ -283,7 +283,9 @@ fn the_head_is_the_sentence_with_the_compilers_and_the_machine() {
     comparison.compilers = Some(Compilers { base, new });
     let (explanations, results) = (vec![], vec![]);
     let page = page(&[PageSection::Comparison { comparison, explanations, results }]);
-    assert_eq!(texts(&page, "h1"), ["3 of 5 rows differ: 2 higher, 1 lower."]);
+    let answer = "2 of 5 paths cost more, 1 less: a.read +39 instructions (+11.89 %); the median \
+                  of the 3 that differ is +11.89 %.";
+    assert_eq!(texts(&page, "h1"), [answer]);
     let head: String = texts(&page, "p").concat();
     let sentence = "The kernels were built by different compilers: gcc 12.2.0 and gcc 14.2.0. \
                     Instructions: entry and exit, +39 a call in 2 rows (prandom_u32_state (new), ";
