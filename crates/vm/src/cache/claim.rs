@@ -80,6 +80,16 @@ impl Claim {
         self.moved = true;
         Ok(())
     }
+
+    /// Removes the file, and tells those that wait with it open what to do.
+    fn give_up(&self) {
+        // One byte: this can't be kept, don't wait again. An empty file: we were interrupted, one
+        // of you takes over.
+        let told = u64::from(self.interrupt.check().is_ok());
+        let _ = self.file.set_len(told);
+        // Were that to fail, the next process that opens the cache would do it.
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 /// The files that threads of this process have locked.
@@ -89,16 +99,16 @@ fn ours() -> MutexGuard<'static, Vec<PathBuf>> {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        ours().retain(|path| *path != self.path);
-        if self.moved {
-            return;
+        if !self.moved {
+            self.give_up();
         }
-        // Others may wait with this file open. One byte tells them: this can't be kept, don't wait
-        // again. An empty file: we were interrupted, one of you takes over.
-        let told = u64::from(self.interrupt.check().is_ok());
-        let _ = self.file.set_len(told);
-        // Were that to fail, the next process that opens the cache would do it.
-        let _ = fs::remove_file(&self.path);
+        // As long as it is locked, it is this process that others wait for.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+        let mut ours = ours();
+        // A thread may have locked a new file of this name by now.
+        if let Some(at) = ours.iter().position(|path| *path == self.path) {
+            ours.swap_remove(at);
+        }
     }
 }
 
