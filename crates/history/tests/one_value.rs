@@ -266,6 +266,16 @@ fn check_setting(base: &Measurement, new: &Measurement) -> Result<(), TestCaseEr
     Ok(())
 }
 
+/// The costs of each path, with `by` times one of the numbers `more` added to each, by turns.
+fn raise(costs: &[Costs], more: &[u64], by: u64) -> Vec<Costs> {
+    let mut more = more.iter().cycle();
+    let mut raised = costs.to_vec();
+    for (cost, _) in raised.iter_mut().flatten().flatten() {
+        *cost += by * more.next().unwrap();
+    }
+    raised
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
 
@@ -295,11 +305,7 @@ proptest! {
     fn the_levels_and_the_difference_of_two_paths_agree_in_every_form(
         costs in paths(), more in prop::collection::vec(0_u64..3, 60), by in 0_u64..5_000,
     ) {
-        let mut more = more.iter().cycle();
-        let mut moved = costs.clone();
-        for (cost, _) in moved.iter_mut().flatten().flatten() {
-            *cost += by * more.next().unwrap();
-        }
+        let moved = raise(&costs, &more, by);
         check_two(&result_of_paths(&costs), &result_of_paths(&moved))?;
     }
 
@@ -319,11 +325,7 @@ proptest! {
     fn what_a_setting_costs_agrees_in_every_form(
         costs in paths(), more in prop::collection::vec(0_u64..3, 60), by in 0_u64..5_000,
     ) {
-        let mut more = more.iter().cycle();
-        let mut moved = costs.clone();
-        for (cost, _) in moved.iter_mut().flatten().flatten() {
-            *cost += by * more.next().unwrap();
-        }
+        let moved = raise(&costs, &more, by);
         check_setting(&result_of_paths(&costs), &result_of_paths(&moved))?;
     }
 }

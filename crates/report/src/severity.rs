@@ -82,19 +82,23 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_is_not_the_programs_own_work_comes_last_however_much_it_grew() {
-        let result = |[timer, read, open]: [u64; 3]| {
+    /// Compares a program in which a timer's interrupt and two system calls cost so much.
+    fn compare_rows(calls: [&str; 2], base: [u64; 3], new: [u64; 3]) -> Vec<PathComparison> {
+        let result = |[timer, first, second]: [u64; 3]| {
             let rows = vec![
                 row(RowKind::Interrupt, "timer", 1, timer),
-                row(RowKind::Syscall, "read", 1, read),
-                row(RowKind::Syscall, "open", 1, open),
+                row(RowKind::Syscall, calls[0], 1, first),
+                row(RowKind::Syscall, calls[1], 1, second),
             ];
             let configuration = example::configuration("6.1.0", 6);
             program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
         };
-        let (base, new) = (result([10, 100, 100]), result([1000, 101, 150]));
-        let paths = compare(&base, &new, Threshold::default()).paths;
+        compare(&result(base), &result(new), Threshold::default()).paths
+    }
+
+    #[test]
+    fn what_is_not_the_programs_own_work_comes_last_however_much_it_grew() {
+        let paths = compare_rows(["read", "open"], [10, 100, 100], [1000, 101, 150]);
         let rows = worst_first(&paths)
             .into_iter()
             .filter(|row| row.work.as_ref().is_some_and(|work| !work.kind.is_total()));
@@ -104,17 +108,7 @@ mod tests {
 
     #[test]
     fn of_a_program_the_most_instructions_come_first_after_its_own_work() {
-        let result = |[timer, pipe2, openat]: [u64; 3]| {
-            let rows = vec![
-                row(RowKind::Interrupt, "timer", 1, timer),
-                row(RowKind::Syscall, "pipe2", 1, pipe2),
-                row(RowKind::Syscall, "openat", 1, openat),
-            ];
-            let configuration = example::configuration("6.1.0", 6);
-            program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
-        };
-        let (base, new) = (result([10, 900, 500_000]), result([9000, 1557, 507_295]));
-        let paths = compare(&base, &new, Threshold::default()).paths;
+        let paths = compare_rows(["pipe2", "openat"], [10, 900, 500_000], [9000, 1557, 507_295]);
         let names: Vec<&str> =
             most_changed_first(&paths).into_iter().map(|row| row.path.as_str()).collect();
         assert_eq!(names[..3], [OWN_WORK, "openat", "pipe2"]);

@@ -139,7 +139,8 @@ pub(super) fn picture(comparison: &Comparison) -> Html {
     draw_bars(&all, &caption(all.len(), &rows, others))
 }
 
-/// The same of a program, whose regions are left out too: they are of one execution.
+/// A bar for each of a program's rows that differ most, in instructions, its own work first.
+/// Regions are left out: their numbers are of one execution.
 #[allow(clippy::cast_precision_loss, reason = "the length of a bar")]
 fn picture_instructions(comparison: &Comparison) -> Html {
     let sorted = most_changed_first(&comparison.paths).into_iter();
