@@ -133,13 +133,11 @@ fn an_explained_comparison_is_one_document() {
     let document = compared(&scene, &["--json"]).json();
     assert_valid(&document, "pathmeter.explained-comparison-1");
     assert_eq!(document["schema"], "pathmeter.explained-comparison/1");
-    assert_valid(&document["comparison"], "pathmeter.comparison-1");
     assert_eq!(rows(&document["comparison"]).len(), 3);
     let explanations = document["explanations"].as_array().unwrap();
     let paths: Vec<_> = explanations.iter().map(|explain| &explain["path"]).collect();
     assert_eq!(paths, ["syscall.getppid", "file.stat"]);
     for explain in explanations {
-        assert_valid(explain, "pathmeter.explain-1");
         assert_adds_up(explain);
     }
     let run = compared(&scene, &["-o", "out.json", "--full"]);
