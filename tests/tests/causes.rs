@@ -52,6 +52,6 @@ fn a_setting_has_the_sentence_too() {
     let arguments = ["settings", &cloud, "--set", set.to_str().unwrap(), "--explain"];
     let few = ["--perturb", "2", "--only", "syscall.*,file.*"];
     let run = scene.run(&[&arguments[..], &few].concat());
-    let said = sentence(&run.stdout, "boot:audit=1: ");
+    let said = sentence(&run.stdout, "With boot:audit=1, ");
     assert!(said.contains("paths differ. ") && said.contains("__audit_syscall_entry"), "{said}");
 }

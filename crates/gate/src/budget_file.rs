@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_model::{BudgetReport, BudgetRow, GateReason, Measurement, PathComparison, Verdict};
 
-use pathmeter_measure::failure::Failure;
-
 use crate::budget::{Budget, BudgetError, Date, MAX_BYTES, Sides, parse_budget, today};
+use crate::error::GateError;
 
 /// A rule, for help texts.
 pub const BUDGET_EXAMPLE: &str = "\
@@ -25,14 +24,14 @@ pub struct BudgetFile {
 
 impl BudgetFile {
     /// Reads the file; `note` is told which of its acceptances have expired.
-    pub fn read(path: &Path, note: impl Fn(&str)) -> Result<Self, Failure> {
+    pub fn read(path: &Path, note: impl Fn(&str)) -> Result<Self, GateError> {
         let mut bytes = Vec::new();
         File::open(path)
             .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|error| Failure::File { doing: "reading", path: path.to_owned(), error })?;
+            .map_err(|error| GateError::File { path: path.to_owned(), error })?;
         let form = format!("a rule has this form (docs/guide/gates.md):\n{BUDGET_EXAMPLE}");
         let budget = parse_budget(&bytes)
-            .map_err(|error| Failure::Usage { message: message(path, &error), help: form })?;
+            .map_err(|error| GateError::Budget { message: message(path, &error), help: form })?;
         let today = today();
         for (line, paths, expired) in budget.expired(today) {
             note(&format!(
@@ -45,14 +44,14 @@ impl BudgetFile {
 
     /// Refuses what holds for none of the paths that are known before they are measured: those of
     /// windows and of probes are not.
-    pub fn check_early(&self, names: &[&str]) -> Result<(), Failure> {
+    pub fn check_early(&self, names: &[&str]) -> Result<(), GateError> {
         let later = |pattern: &str| pattern.contains('/') || pattern.starts_with("user.");
         self.budget.check_matches(names, later).map_err(|error| refused(&self.path, &error))
     }
 
     /// Refuses what holds for none of the sides' paths, and rules of which neither is more
     /// specific.
-    pub fn check(&self, sides: &[Measurement; 2]) -> Result<(), Failure> {
+    pub fn check(&self, sides: &[Measurement; 2]) -> Result<(), GateError> {
         self.budget.check(sides).map_err(|error| refused(&self.path, &error))
     }
 
@@ -79,10 +78,10 @@ impl BudgetFile {
 
     /// Refuses limits on increases, where there is nothing to compare with; `help` says what there
     /// could be.
-    pub fn refuse_increases(&self, help: &str) -> Result<(), Failure> {
+    pub fn refuse_increases(&self, help: &str) -> Result<(), GateError> {
         let Some((line, name)) = self.budget.increase() else { return Ok(()) };
         let path = self.path.display();
-        Err(Failure::Usage {
+        Err(GateError::Budget {
             message: format!("{path}:{line}: {name} has a max-increase, and there is no NEW"),
             help: help.to_owned(),
         })
@@ -104,8 +103,8 @@ fn message(path: &Path, error: &BudgetError) -> String {
     format!("{}{line}: {error}", path.display())
 }
 
-fn refused(path: &Path, error: &BudgetError) -> Failure {
-    Failure::Usage {
+fn refused(path: &Path, error: &BudgetError) -> GateError {
+    GateError::Budget {
         message: message(path, error),
         help: "docs/guide/gates.md describes budgets; `pathmeter list paths` lists all paths, and \
                `pathmeter run --all` shows all rows"

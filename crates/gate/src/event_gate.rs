@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use pathmeter_measure::meant::meant;
+use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{EventComparison, GateReason, PathComparison, Verdict};
 use pathmeter_report::{grouped, signed};
 use pathmeter_trace::Event;
@@ -51,7 +51,7 @@ impl FromStr for EventGate {
 pub(crate) fn unknown_event(word: &str, others: &[&'static str]) -> String {
     let words: Vec<&str> = others.iter().copied().chain(Event::all().map(Event::word)).collect();
     let there = format!("{} is no event; there are {}", word.escape_debug(), words.join(", "));
-    format!("{there}; {}", meant(word, &words)).trim_end_matches([';', ' ']).to_owned()
+    format!("{there}; {}", suggest(word, &words)).trim_end_matches([';', ' ']).to_owned()
 }
 
 impl EventLimit {

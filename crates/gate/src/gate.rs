@@ -11,16 +11,15 @@ use pathmeter_model::{
 use pathmeter_report::{Outcome, budget_sentence};
 use pathmeter_trace::Event;
 
-use pathmeter_measure::{failure::Failure, selection::Selection};
-
 use crate::budget::Sides;
 use crate::budget_file::BudgetFile;
+use crate::error::GateError;
 use crate::event_gate::EventGate;
 
 /// What is wanted of the paths.
 pub struct Wanted<'a> {
-    /// Which paths are shown: one that is named in full must be compared.
-    pub selection: &'a Selection,
+    /// Whether the user named this path in full: such a path must be compared.
+    pub is_named: &'a dyn Fn(&str) -> bool,
     /// The events that fail it.
     pub events: &'a EventGate,
     /// Of a program, whether only its regions and windows are judged without a rule.
@@ -94,7 +93,7 @@ impl Gate {
         };
         let mut outcome = if worse { Outcome::Worse } else { Outcome::Passed };
         if row.verdict == Verdict::Unsupported {
-            let must = could(sides[0]) || wanted.selection.names(&row.path);
+            let must = could(sides[0]) || (wanted.is_named)(&row.path);
             outcome = match (worse, must) {
                 (true, _) => Outcome::Worse,
                 (false, true) => Outcome::Missing,
@@ -142,16 +141,14 @@ impl Gate {
     }
 
     /// What had to be compared and was not, if there is any; nothing compared is nothing checked.
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<GateError> {
         if !self.missing.is_empty() {
-            return Some(Failure::Unchecked {
-                message: format!("--check could not compare {}", self.missing.join(", ")),
-            });
+            let missing = self.missing.join(", ");
+            return Some(GateError::Unchecked(format!("--check could not compare {missing}")));
         }
         let nothing = self.compared == 0 && !self.is_worse();
-        nothing.then(|| Failure::Unchecked {
-            message: "--check: no path was compared, so nothing was checked".to_owned(),
-        })
+        let message = "--check: no path was compared, so nothing was checked";
+        nothing.then(|| GateError::Unchecked(message.to_owned()))
     }
 }
 

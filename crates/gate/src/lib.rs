@@ -5,9 +5,11 @@
 
 pub mod budget;
 mod budget_file;
+mod error;
 mod event_gate;
 mod gate;
 
 pub use budget_file::{BUDGET_EXAMPLE, BudgetFile};
+pub use error::GateError;
 pub use event_gate::{EventGate, USUAL};
 pub use gate::{Gate, Wanted, judge};

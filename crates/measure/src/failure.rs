@@ -15,8 +15,8 @@ use pathmeter_report::FlameError;
 use pathmeter_seal::SealError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
-use crate::meant::close_to;
 use crate::sysctls;
+use pathmeter_model::suggestion::find_close;
 
 /// What to do about a QEMU that fails the self-test.
 pub const UNFIT_QEMU: &str =
@@ -294,14 +294,14 @@ fn meant_by(unmet: &Unmet) -> Option<String> {
     }
     if let Some(limit) = unmet.setting.strip_prefix("cgroup:") {
         let (controller, rest) = limit.split_once('.')?;
-        let close = close_to(controller, &CONTROLLERS).first().copied();
+        let close = find_close(controller, &CONTROLLERS).first().copied();
         let close = close.filter(|close| *close != controller)?;
         return Some(format!("; did you mean cgroup:{close}.{rest}?"));
     }
     let word = unmet.setting.strip_prefix("boot:")?;
     let (name, value) = word.find('=').map_or((word, ""), |at| word.split_at(at));
     let known: Vec<&str> = known_words().collect();
-    let close = close_to(name, &known).first().filter(|close| **close != name).copied()?;
+    let close = find_close(name, &known).first().filter(|close| **close != name).copied()?;
     Some(format!("; did you mean boot:{close}{value}?"))
 }
 
@@ -562,15 +562,15 @@ mod tests {
 
     #[test]
     fn a_misspelt_limit_is_recognised_by_its_controller() {
-        let meant = |setting: &str| {
+        let suggest = |setting: &str| {
             let (setting, what) = (setting.to_owned(), "unknown".to_owned());
             meant_by(&Unmet { setting, cause: UnmetCause::Unknown, what, help: None })
         };
-        let close = meant("cgroup:memroy.max=64M").unwrap();
+        let close = suggest("cgroup:memroy.max=64M").unwrap();
         assert_eq!(close, "; did you mean cgroup:memory.max=64M?");
-        assert_eq!(meant("cgroup:memory.max=64M"), None, "the kernel has it not");
-        assert_eq!(meant("cgroup:nosuch.max=1"), None);
-        assert_eq!(meant("boot:mitigatons=off").unwrap(), "; did you mean boot:mitigations=off?");
+        assert_eq!(suggest("cgroup:memory.max=64M"), None, "the kernel has it not");
+        assert_eq!(suggest("cgroup:nosuch.max=1"), None);
+        assert_eq!(suggest("boot:mitigatons=off").unwrap(), "; did you mean boot:mitigations=off?");
     }
 
     #[test]

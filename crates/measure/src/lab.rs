@@ -7,8 +7,8 @@ use pathmeter_lab::mechanisms;
 use pathmeter_vm::{BaseWords, Cpu, Settings, VmError};
 
 use crate::failure::Failure;
-use crate::meant::meant;
 use crate::subject;
+use pathmeter_model::suggestion::suggest;
 
 /// Begins words that are no mechanism's, and left to others.
 const OTHERS: [&str; 3] = ["init=", "test.", "virtio_mmio.device="];
@@ -87,7 +87,7 @@ impl Lab {
             let (what, help) = match mechanisms().find(|(known, _)| *known == name) {
                 None => {
                     let names: Vec<&str> = mechanisms().map(|(name, _)| name).collect();
-                    let close = meant(name, &names);
+                    let close = suggest(name, &names);
                     let all = format!("{close}the mechanisms are {}", names.join(", "));
                     (format!("no mechanism is called \"{name}\""), all)
                 }

@@ -24,7 +24,6 @@ pub mod kernel_names;
 pub mod lab;
 mod landlock;
 mod makers;
-pub mod meant;
 pub mod memory;
 pub mod modules;
 pub mod named_kernel;

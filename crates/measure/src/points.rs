@@ -8,7 +8,7 @@ use pathmeter_trace::{PointFinder, PointTable, PointWindow, PointsError};
 
 use crate::failure::Failure;
 use crate::image::Image;
-use crate::meant::close_to;
+use pathmeter_model::suggestion::find_close;
 
 /// A table with this window alone, for the paths with these indices of the kernel in `image`, whose
 /// `/proc/kallsyms` has this text.
@@ -78,7 +78,7 @@ fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
 /// unless that was `looked_up` in debug information.
 pub fn close_functions(missing: &[&str], finder: &PointFinder<'_>, looked_up: bool) -> String {
     let functions: Vec<&str> = finder.functions().collect();
-    let close: Vec<&str> = missing.iter().flat_map(|name| close_to(name, &functions)).collect();
+    let close: Vec<&str> = missing.iter().flat_map(|name| find_close(name, &functions)).collect();
     let meant = match &close[..] {
         [] => String::new(),
         close => format!("did you mean {}? ", close.join(", ")),

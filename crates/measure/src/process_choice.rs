@@ -4,7 +4,7 @@ use pathmeter_model::{Measurement, ProcessResult, ThreadResult};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
-use crate::meant::meant;
+use pathmeter_model::suggestion::suggest;
 
 /// Most processes that an error lists.
 const MOST_LISTED: usize = 12;
@@ -106,7 +106,7 @@ fn among(what: &str, name: &str, names: &[&str]) -> String {
         more => format!(", and {more} more"),
     };
     let listed = names.iter().take(MOST_LISTED).copied().collect::<Vec<_>>().join(", ");
-    let close = meant(name, names).escape_debug().to_string();
+    let close = suggest(name, names).escape_debug().to_string();
     format!("{close}its {what} are: {}{more}", listed.escape_debug())
 }
 

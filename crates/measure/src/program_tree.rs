@@ -19,7 +19,6 @@ use crate::failure::Failure;
 use crate::image::Image;
 use crate::jit_code::JitCode;
 use crate::kernel_names::{KernelNames, row_name as name_of_id};
-use crate::meant::meant;
 use crate::packed_program::PackedProgram;
 use crate::program_code::{PackedCode, ProgramCode};
 use crate::program_failure::unmeasured;
@@ -28,6 +27,7 @@ use crate::program_result::{ended_well, kernel_names};
 use crate::program_runs::{Accounted, accounted};
 use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
+use pathmeter_model::suggestion::suggest;
 
 /// Changes whenever a change that the key can't see makes old trees wrong.
 const FORMAT: &str = "4";
@@ -183,7 +183,7 @@ fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, 
         .collect();
     let rows: Vec<_> = all.iter().filter(|row| row.1 == name).map(|row| *row.0).collect();
     if rows.is_empty() {
-        return Err(meant(name, &all.values().map(String::as_str).collect::<Vec<_>>()));
+        return Err(suggest(name, &all.values().map(String::as_str).collect::<Vec<_>>()));
     }
     Ok(rows)
 }
@@ -364,7 +364,7 @@ fn none(image: &Image, wanted: &Wanted<'_>, names: &BTreeSet<String>, totals: &[
     } else {
         format!("the program has no {}", wanted.name)
     };
-    let proposed = if first { String::new() } else { meant(wanted.name, &names) };
+    let proposed = if first { String::new() } else { suggest(wanted.name, &names) };
     let help = proposed + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
     Failure::Program {
         subject: image.name().to_owned(),

@@ -19,7 +19,7 @@ use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
 use crate::bounded_file::read_bounded_text;
-use crate::meant::{close_to, with_meant};
+use pathmeter_model::suggestion::{add_suggestion, find_close};
 
 /// Longest profile.
 const MOST_BYTES: u64 = 1 << 20;
@@ -151,7 +151,7 @@ fn read(file: &str) -> Result<String, String> {
             return format!("{file}: {error}");
         }
         let names = BUNDLED.map(|(name, ..)| name);
-        let close = close_to(file, &names).first().copied();
+        let close = find_close(file, &names).first().copied();
         let close = close.map(|name| format!("; did you mean seccomp:{name}?"));
         let (names, close) = (names.join(", "), close.unwrap_or_default());
         format!("{file}: no file ({error}), and no bundled profile ({names}){close}")
@@ -160,7 +160,7 @@ fn read(file: &str) -> Result<String, String> {
 
 fn compile(name: &str, text: &str, runtime: Runtime) -> Result<Filter, String> {
     let profile: Profile = serde_json::from_str(text).map_err(|error| {
-        let error = with_meant(&error.to_string());
+        let error = add_suggestion(&error.to_string());
         format!("{name}: not an OCI system-call profile: {error}")
     })?;
     profile.filter(name, runtime).map_err(|what| format!("{name}: {what}"))

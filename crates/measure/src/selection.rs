@@ -5,7 +5,7 @@ use pathmeter_model::{Measurement, SUM};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
-use crate::meant::meant;
+use pathmeter_model::suggestion::suggest;
 
 /// What is selected among, and how to see all of it.
 const PATHS: [&str; 2] = ["path", "`pathmeter list paths` lists all paths"];
@@ -121,7 +121,7 @@ fn pattern(name: &str) -> Failure {
 
 fn unknown(pattern: &str, names: &[&str], [what, all]: [&str; 2]) -> Failure {
     // A name may be of a file of somebody else's.
-    let close = meant(pattern, names).escape_debug().to_string();
+    let close = suggest(pattern, names).escape_debug().to_string();
     Failure::Usage {
         message: format!("{pattern}: no {what} has this name"),
         help: format!("{close}{all}"),

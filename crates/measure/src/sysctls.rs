@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::meant::close_to;
+use pathmeter_model::suggestion::find_close;
 
 const FOLDER: &str = "/proc/sys";
 /// Names that are read; a machine with many network devices has far more of the same.
@@ -27,12 +27,12 @@ fn closest(setting: &str, names: &[&str]) -> Option<String> {
     let parts = || names.iter().filter_map(|name| name.rsplit_once('.'));
     let folders: Vec<&str> =
         parts().filter(|(_, other)| *other == last).map(|(folder, _)| folder).collect();
-    if let Some(close) = close_to(folder, &folders).first() {
+    if let Some(close) = find_close(folder, &folders).first() {
         return Some(format!("{close}.{last}={value}"));
     }
     let beside: Vec<&str> =
         parts().filter(|(other, _)| *other == folder).map(|(_, last)| last).collect();
-    let close = close_to(last, &beside).first().copied()?;
+    let close = find_close(last, &beside).first().copied()?;
     Some(format!("{folder}.{close}={value}"))
 }
 

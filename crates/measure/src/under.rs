@@ -4,8 +4,8 @@
 use pathmeter_host::Setting;
 use pathmeter_vm::{Condition, Cpu, NAMES, SettingKind, Settings};
 
-use crate::meant::close_to;
 use crate::sources;
+use pathmeter_model::suggestion::find_close;
 
 /// What comes before a CPU among settings.
 const CPU: &str = "cpu:";
@@ -66,7 +66,7 @@ impl Under {
 /// What is no setting, with what was probably meant, or contradicts another one.
 pub fn condition(text: &str) -> Result<Condition, String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    sources::condition(text).map_err(|error| format!("{error}{}", meant(&words)))
+    sources::condition(text).map_err(|error| format!("{error}{}", suggest(&words)))
 }
 
 /// Adds a setting, of which there is one of each kind.
@@ -79,7 +79,7 @@ fn add(settings: &mut Vec<Setting>, setting: Setting) -> Result<(), String> {
 }
 
 /// What the first of these words may have been meant to be, if it begins with no kind of setting.
-fn meant(words: &[&str]) -> String {
+fn suggest(words: &[&str]) -> String {
     let kinds = SettingKind::SET.iter().map(|kind| kind.name());
     let kinds = kinds.chain(sources::kinds()).chain([&CPU[..CPU.len() - 1]]);
     let kinds: Vec<&str> = kinds.chain(Setting::KINDS).collect();
@@ -90,7 +90,8 @@ fn meant(words: &[&str]) -> String {
         return bare
             .map_or_else(String::new, |word| format!("; did you mean {}?", with_kind(word)));
     };
-    let close = close_to(kind, &kinds).first().map(|kind| format!("; did you mean {kind}:{rest}?"));
+    let close =
+        find_close(kind, &kinds).first().map(|kind| format!("; did you mean {kind}:{rest}?"));
     close.unwrap_or_default()
 }
 

@@ -59,6 +59,7 @@ mod settings;
 mod sleep;
 mod sleep_comparison;
 mod slope;
+pub mod suggestion;
 mod tail;
 mod text;
 mod time_comparison;

@@ -6,6 +6,7 @@
 mod build_command;
 mod cli;
 mod executable;
+mod failure;
 mod former;
 mod git;
 mod ignored;

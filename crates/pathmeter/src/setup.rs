@@ -11,12 +11,12 @@ use crate::cli::{GuestArgs, LONGEST, Verb};
 use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::meant::meant;
 use pathmeter_measure::modules::Modules;
 use pathmeter_measure::plan_results::PlanResults;
 use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::threads::at_once;
+use pathmeter_model::suggestion::suggest;
 
 /// Finds QEMU and hashes the kernels, all at once: it is what a run from the cache waits for.
 ///
@@ -115,7 +115,7 @@ fn refuse_unknown(qemu: &Qemu, cpu: &Cpu, interrupt: &Interrupt) -> Result<(), F
     let names: Vec<&str> = profiles.chain(models.iter().map(String::as_str)).collect();
     Err(Failure::Usage {
         message: format!("--cpu {}: no profile, and no CPU model of this QEMU", cpu.name()),
-        help: meant(&cpu.name().to_lowercase(), &names)
+        help: suggest(&cpu.name().to_lowercase(), &names)
             + "`pathmeter list cpus` lists the profiles, `qemu-system-x86_64 -cpu help` the models",
     })
 }

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::value::Datetime;
 use wildmatch::WildMatch;
 
-use pathmeter_measure::meant::with_meant;
+use pathmeter_model::suggestion::add_suggestion;
 
 use super::{Acceptance, Budget, Date, Increase, Limits, Rule, Section};
 use crate::event_gate::unknown_event;
@@ -106,7 +106,7 @@ pub fn parse_budget(bytes: &[u8]) -> Result<Budget, BudgetError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let file: File = toml::from_str(text).map_err(|error| BudgetError {
         line: error.span().map(|span| line(text, span.start)),
-        what: with_meant(&plain(&error.message().trim_end().replace('\n', " "))),
+        what: add_suggestion(&plain(&error.message().trim_end().replace('\n', " "))),
     })?;
     let budget = Reader::new(text).budget(&file)?;
     match budget.paths.patterns().chain(budget.rows.patterns()).count() {

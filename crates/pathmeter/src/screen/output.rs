@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 
 use serde::Serialize;
 
+use crate::failure::to_failure;
 use crate::screen::destination::Destination;
 use crate::screen::terminal;
 pub(crate) use crate::screen::terminal::{Screen, print_line};
@@ -47,7 +48,7 @@ pub(crate) fn gate(gate: &Gate, screen: &Screen) -> Exit {
         screen.note(&format!("{path} was not compared: BASE has no result for it"));
     }
     fails(&gate.fails());
-    match gate.failure().map(|failure| screen.report(&failure)) {
+    match gate.failure().map(|error| screen.report(&to_failure(error))) {
         Some(Exit::Interrupted) => Exit::Interrupted,
         _ if gate.is_worse() => Exit::Worse,
         failure => failure.unwrap_or(Exit::Done),

@@ -20,7 +20,7 @@ use crate::setup;
 use crate::verbs::host;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::meant::meant;
+use pathmeter_model::suggestion::suggest;
 
 use observe::Guests;
 
@@ -137,7 +137,7 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
     let found = all.iter().find(|experiment| experiment.name == name).cloned();
     found.map(|experiment| vec![experiment]).ok_or_else(|| Failure::Usage {
         message: format!("{name}: no experiment has this name"),
-        help: meant(name, &names) + "there are " + &names.join(", "),
+        help: suggest(name, &names) + "there are " + &names.join(", "),
     })
 }
 

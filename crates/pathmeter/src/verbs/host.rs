@@ -10,10 +10,10 @@ use pathmeter_host::{
 };
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::meant::meant;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{is_host, times};
 use pathmeter_measure::under::Under;
+use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{
     Boots, Host, MOST_REPLICATES, Status, TIME_MARGIN, TimeComparison, TimeRow, TimeVerdict, Times,
 };
@@ -399,7 +399,7 @@ fn refuse_tracepoint(name: &str, error: &TracepointError) -> Failure {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     Failure::Usage {
         message: format!("perf:{name}: {error}"),
-        help: meant(name, &names) + "`perf list tracepoint` lists them",
+        help: suggest(name, &names) + "`perf list tracepoint` lists them",
     }
 }
 

@@ -7,6 +7,7 @@ use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
 use pathmeter_report::{AreaSums, Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
 use pathmeter_trace::Event;
 
+use crate::failure::to_failure;
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 
@@ -29,7 +30,8 @@ pub(crate) fn budget(
     path: Option<&std::path::Path>,
     screen: &Screen,
 ) -> Result<Option<BudgetFile>, Failure> {
-    path.map(|path| BudgetFile::read(path, |note| screen.note(note))).transpose()
+    let read = |path| BudgetFile::read(path, |note| screen.note(note)).map_err(to_failure);
+    path.map(read).transpose()
 }
 
 /// Says which events of the two are not compared.
@@ -50,13 +52,13 @@ impl Judge<'_> {
     /// it was asked for.
     pub(crate) fn compare(&self, sides: [Measurement; 2]) -> Result<(Comparison, Gate), Failure> {
         if let Some(budget) = &self.budget {
-            budget.check(&sides)?;
+            budget.check(&sides).map_err(to_failure)?;
         }
         let [base, new] = sides.map(|side| self.selection.apply(side));
         let mut comparison = compare(&base, &new, Threshold { percent: self.threshold });
         let usual = EventGate::usual();
         let wanted = Wanted {
-            selection: &self.selection,
+            is_named: &|path| self.selection.names(path),
             events: self.check.unwrap_or(&usual),
             regions_only: self.regions_only,
             budget: self.budget.as_ref(),

@@ -6,6 +6,7 @@ use pathmeter_gate::EventGate;
 use pathmeter_model::{Measurement, Status};
 
 use crate::cli::MeasureArgs;
+use crate::failure::to_failure;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
@@ -28,7 +29,8 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let selection = Selection::new(&args.rows.only.only, &names)?;
     let budget = budget(args.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
-        budget.refuse_increases("compare two subjects: pathmeter compare BASE NEW --check")?;
+        let help = "compare two subjects: pathmeter compare BASE NEW --check";
+        budget.refuse_increases(help).map_err(to_failure)?;
     }
     let inputs: Vec<&Path> = [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();
     args.formats.refuse_without_gate(args.check)?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::CompareArgs;
+use crate::failure::to_failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::explained::Detail;
@@ -81,7 +82,7 @@ pub(super) fn judge<'a, 'n>(
 ) -> Result<Judge<'a>, Failure> {
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
-        budget.check_early(&named)?;
+        budget.check_early(&named).map_err(to_failure)?;
     }
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.rows.only.only, &named)?;

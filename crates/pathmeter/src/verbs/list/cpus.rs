@@ -14,7 +14,7 @@ use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::meant::meant;
+use pathmeter_model::suggestion::suggest;
 
 /// Lists them, shows one, or writes this machine's.
 pub(crate) fn run(args: &CpusArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -49,7 +49,7 @@ fn list() -> String {
 
 fn show(cpu: &str) -> Result<(), Failure> {
     let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-    let close = meant(&cpu.to_lowercase(), &names);
+    let close = suggest(&cpu.to_lowercase(), &names);
     let unknown = |message: String| Failure::Usage {
         message,
         help: close.clone()

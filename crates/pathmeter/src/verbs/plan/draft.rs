@@ -21,8 +21,8 @@ use crate::screen::output::{self, Screen};
 use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
-use pathmeter_measure::meant::with_meant;
 use pathmeter_measure::subject::{is_document_file, lab_words};
+use pathmeter_model::suggestion::add_suggestion;
 
 /// Most bytes of a file of wishes.
 const MOST_BYTES: u64 = 4 << 20;
@@ -87,7 +87,7 @@ pub(super) fn read(path: &Path) -> Result<Wanted, Failure> {
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
     Wanted::parse(&text).map_err(|WantedError { line, what, help }| {
-        refused(&path.display().to_string(), line, &with_meant(&what), &help)
+        refused(&path.display().to_string(), line, &add_suggestion(&what), &help)
     })
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::cli::RunArgs;
+use crate::failure::to_failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::benchmarks;
@@ -86,7 +87,7 @@ fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
     let help = "name NEW, or another program (--against COMMAND), two conditions (--under A \
                 --under B) or CPUs (--cpu A --cpu B)";
     match budget {
-        Some(budget) => budget.refuse_increases(help),
+        Some(budget) => budget.refuse_increases(help).map_err(to_failure),
         None => Err(Failure::Usage {
             message: "--check has nothing to compare KERNEL with".to_owned(),
             help: help.to_owned(),

@@ -10,7 +10,9 @@ use pathmeter_model::{
 };
 
 use crate::cli::SettingsArgs;
+use crate::failure::to_failure;
 use crate::screen::output::Screen;
+use crate::verbs::judge::budget;
 use pathmeter_gate::BudgetFile;
 use pathmeter_gate::EventGate;
 use pathmeter_gate::judge;
@@ -29,15 +31,11 @@ impl SettingGates {
     /// What the user asked for, if it was asked for.
     pub(super) fn of(args: &SettingsArgs, screen: &Screen) -> Result<Option<Self>, Failure> {
         let Some(events) = args.check.clone() else { return Ok(None) };
-        let budget = args
-            .budget
-            .as_deref()
-            .map(|path| BudgetFile::read(path, |note| screen.note(note)))
-            .transpose()?;
+        let budget = budget(args.budget.as_deref(), screen)?;
         // Of a program the rows are known only once it was measured.
         if let Some(budget) = budget.as_ref().filter(|_| args.packing.command.is_empty()) {
             let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-            budget.check_early(&names)?;
+            budget.check_early(&names).map_err(to_failure)?;
         }
         Ok(Some(Self { events, budget }))
     }
@@ -52,7 +50,7 @@ impl SettingGates {
         let Some(budget) = &self.budget else { return Ok(()) };
         let mut all = base.clone();
         all.paths.extend(program.into_iter().flat_map(|program| program.paths.clone()));
-        budget.check(&[all.clone(), all])
+        budget.check(&[all.clone(), all]).map_err(to_failure)
     }
 
     /// What it makes of a setting's row; `base` is the default, `new` the kernel under the setting.

@@ -12,8 +12,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::meant::{meant, with_meant};
 use pathmeter_measure::under::condition;
+use pathmeter_model::suggestion::{add_suggestion, suggest};
 
 /// Sets that are bundled, by name.
 pub(crate) const BUNDLED: [(&str, &str); 5] = [
@@ -94,7 +94,7 @@ impl Set {
                     message: format!("--set {name}: no bundled set, and no file ({error})"),
                     help: format!(
                         "{}the bundled sets are {names}; docs/guide/settings.md has the form",
-                        meant(name, &BUNDLED.map(|(name, _)| name))
+                        suggest(name, &BUNDLED.map(|(name, _)| name))
                     ),
                 }
             })?;
@@ -113,7 +113,7 @@ impl Set {
     fn read(name: &str, text: &str) -> Result<Self, Failure> {
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let written: Written = toml::from_str(text).map_err(|error| {
-            let message = with_meant(error.message());
+            let message = add_suggestion(error.message());
             refused(name, error.span().map(|span| line(span.start)), &message)
         })?;
         let entry = |written: WrittenEntry| {
