@@ -466,12 +466,13 @@ static _Noreturn void idle_by_hlt_checked_early(void)
 	}
 }
 
-/* Without `pause`, at which QEMU's interpreter would leave its translated code. */
+/* A poll waits as `pause` does, for some 64 clocks; with `pause` itself QEMU's interpreter would
+ * leave its translated code, and a tick's wait would be a million iterations more. */
 static _Noreturn void idle_by_poll(const u32 reasons)
 {
 	for (;;) {
 		while (!(READ_ONCE(current->work) & reasons))
-			;
+			asm volatile(".fill 64, 1, 0x90");
 		schedule();
 	}
 }

@@ -30,6 +30,9 @@ pub struct Experiment {
     /// did not ask.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostTable>,
+    /// How many perturbed runs each subject has: as many as the expected results need. More change
+    /// none of them, and take longer.
+    pub perturb: u32,
     /// The kernels, each by its subject.
     #[serde(rename = "subject")]
     pub subjects: Vec<ExperimentSubject>,

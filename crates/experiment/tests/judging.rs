@@ -16,6 +16,7 @@ source = "s"
 symptom = "s"
 cause = "c"
 cure = "c"
+perturb = 1
 metrics = ["instructions", "worst"]
 checks_of = "flags.isolation"
 checks = ["NT", "spins"]

@@ -404,6 +404,7 @@ source = "s"
 symptom = "s"
 cause = "c"
 cure = "c"
+perturb = 1
 metrics = ["instructions", "worst"]
 checks_of = "ioctl.native+2cpu"
 checks = ["lock taken"]

@@ -70,6 +70,14 @@ impl Session {
         narrow.with_note(note)
     }
 
+    /// A session like this one with so many perturbed runs. It tells what this one was still to
+    /// tell.
+    #[must_use]
+    pub fn with_runs(&self, runs: u32) -> Self {
+        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Self { runs, ..self.again(self.cache.clone()) }.with_note(note)
+    }
+
     /// Whether it measures all groups.
     pub(crate) fn measures_all_groups(&self) -> bool {
         self.groups == Groups::ALL
@@ -181,9 +189,10 @@ impl Session {
             self.with_points(image, table, progress, |it| pathmeter_vm::share_snapshot(it, first))?;
         let of = plans.iter().map(|plan| plan.order().count() as u64).sum();
         let joint = JointProgress::new(progress, plans.len(), of);
+        let turns = TURNS.share();
         let one = |(guest, plan): (usize, &Plan)| {
             let report = |of_one: Progress<'_>| joint.report(guest, of_one);
-            let _turn = TURNS.take(count_guests(image.settings(&self.settings).memory_mib));
+            let _turn = turns.take(count_guests(image.settings(&self.settings).memory_mib));
             let begin = (plan, snapshot.clone());
             self.with_points(image, table, &report, |request| {
                 pathmeter_vm::measure_plan(request, begin, &pathmeter_trace::count)

@@ -1,6 +1,7 @@
 //! How many guests there are at a time, in this process.
 
 use std::fs::read_to_string;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
@@ -25,29 +26,49 @@ pub(super) struct Turns {
     freed: Condvar,
 }
 
+/// The turns of one measurement.
+pub(super) struct Share {
+    turns: &'static Turns,
+    taken: AtomicUsize,
+}
+
 /// A turn, until dropped.
-pub(super) struct Turn(&'static Turns);
+pub(super) struct Turn<'s>(&'s Share);
 
 impl Turns {
-    /// Waits until fewer than `most` turns are taken, and takes one.
-    pub(super) fn take(&'static self, most: usize) -> Turn {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let free = self.freed.wait_while(taken, |taken| *taken >= most);
+    pub(super) fn share(&'static self) -> Share {
+        Share { turns: self, taken: AtomicUsize::new(0) }
+    }
+}
+
+impl Share {
+    /// Waits until fewer than `most` turns are taken, and takes one. A measurement that has none
+    /// does not wait: its first guest may find at once that it can't have its condition, and the
+    /// other side's guests may run for minutes.
+    pub(super) fn take(&self, most: usize) -> Turn<'_> {
+        let waits = |taken: &mut usize| *taken >= most && self.taken.load(Ordering::Relaxed) > 0;
+        let taken = self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.turns.freed.wait_while(taken, waits);
         *free.unwrap_or_else(PoisonError::into_inner) += 1;
+        self.taken.fetch_add(1, Ordering::Relaxed);
         Turn(self)
     }
 }
 
-impl Drop for Turn {
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.0.taken.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.0.freed.notify_one();
+        let turns = self.0.turns;
+        let mut taken = turns.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.taken.fetch_sub(1, Ordering::Relaxed);
+        *taken -= 1;
+        // Who may go on depends on whose turn it was.
+        turns.freed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     use super::*;
     use crate::threads::each;
@@ -56,14 +77,25 @@ mod tests {
     fn no_more_turns_are_taken_than_there_are() {
         static SOME: Turns = Turns { taken: Mutex::new(0), freed: Condvar::new() };
         let at_once = AtomicU64::new(0);
+        let share = SOME.share();
         let work = |_| {
-            let _turn = SOME.take(2);
+            let _turn = share.take(2);
             let now = at_once.fetch_add(1, Ordering::SeqCst) + 1;
             at_once.fetch_sub(1, Ordering::SeqCst);
             Ok::<_, ()>(now)
         };
         let seen = each(0..64, 8, work);
         assert!(seen.iter().all(|now| now.is_ok_and(|now| now <= 2)), "{seen:?}");
+        assert_eq!(*SOME.taken.lock().unwrap(), 0);
+    }
+
+    #[test]
+    fn a_measurement_without_a_turn_does_not_wait_for_the_other_sides_guests() {
+        static SOME: Turns = Turns { taken: Mutex::new(0), freed: Condvar::new() };
+        let (base, new) = (SOME.share(), SOME.share());
+        let taken = [base.take(2), base.take(2), new.take(2)];
+        assert_eq!(*SOME.taken.lock().unwrap(), 3);
+        drop(taken);
         assert_eq!(*SOME.taken.lock().unwrap(), 0);
     }
 }

@@ -94,12 +94,9 @@ pub(crate) struct GuestArgs {
     ///
     /// Some paths have several exact values, chosen by address randomisation, timer phase or the
     /// layout of the code. More runs find more of them and take longer: three take about two
-    /// thirds of the time of six.
-    #[arg(
-        long, value_name = "N", default_value_t = RUNS,
-        value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS)
-    )]
-    pub(crate) perturb: u32,
+    /// thirds of the time of six. The default is 6; each experiment has its own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_RUNS))]
+    pub(crate) perturb: Option<u32>,
     /// Give up on a guest that takes longer to boot, for its condition, or for one perturbed run
     #[arg(
         long, value_name = "SECONDS", default_value_t = TIMEOUT,
@@ -146,7 +143,7 @@ impl Default for GuestArgs {
             under: Vec::new(),
             module: Vec::new(),
             modules: None,
-            perturb: RUNS,
+            perturb: None,
             timeout: TIMEOUT,
             no_cache: false,
             results: None,
@@ -244,12 +241,17 @@ impl GuestArgs {
 
     /// How guests are measured.
     pub(crate) fn guests(&self) -> Guests {
-        Guests { settings: self.settings(), runs: self.perturb, limit: self.limit() }
+        Guests { settings: self.settings(), runs: self.runs(), limit: self.limit() }
+    }
+
+    /// Perturbed runs of a guest.
+    pub(crate) fn runs(&self) -> u32 {
+        self.perturb.unwrap_or(RUNS)
     }
 
     /// The guests' memory, in MiB, and runs.
     pub(crate) fn size(&self) -> (u32, u32) {
-        (self.memory, self.perturb)
+        (self.memory, self.runs())
     }
 
     /// The longest wait for a boot or a run.

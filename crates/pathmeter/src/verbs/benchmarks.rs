@@ -65,7 +65,7 @@ pub(crate) fn results(
             packed,
             wanted: &args.only_benchmark,
             iterations: args.iterations,
-            later: args.guest.perturb,
+            later: args.guest.runs(),
             memory,
             exit_code: args.exit_code,
         };

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     args.guest.refuse_pairs()?;
     let places = Places::open(&args.document, &args.formats, &[], screen)?;
     let session = setup::session(&args.guest, interrupt::listen())?;
-    let mut guests = Guests::new(session, screen);
+    let mut guests = Guests::new(session, args.guest.perturb, screen);
     let mut reports: Vec<ExperimentReport> = Vec::new();
     let page = page(args);
     for experiment in chosen {

@@ -131,7 +131,7 @@ fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, F
     if args.packing.command.is_empty() {
         return Ok(None);
     }
-    run::refuse_few(Some(args.guest.perturb as usize))?;
+    run::refuse_few(Some(args.guest.runs() as usize))?;
     run::packed(args.packing.words(), &args.guest, 0, screen).map(Some)
 }
 

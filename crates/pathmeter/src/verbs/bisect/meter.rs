@@ -43,7 +43,7 @@ pub(super) struct Meter<'a> {
 fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     match &args.program {
         Some(Words(command)) => {
-            run::refuse_few(Some(args.guest.perturb as usize))?;
+            run::refuse_few(Some(args.guest.runs() as usize))?;
             run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
         }
         None => Ok(None),

@@ -119,7 +119,7 @@ fn asked(args: &BisectArgs, ends: [&String; 2]) -> String {
         guest.under,
         guest.memory,
         guest.append,
-        guest.perturb
+        guest.runs()
     )
 }
 

@@ -23,6 +23,8 @@ use pathmeter_measure::threads::each;
 /// The guests of all experiments, and what came of them.
 pub(super) struct Guests<'a> {
     session: Session,
+    /// The perturbed runs of all experiments, if the user wants others than theirs.
+    perturb: Option<u32>,
     screen: &'a Screen,
     /// Of each subject's paths, by their names, in each experiment.
     rows: BTreeMap<Wanted, Row>,
@@ -37,6 +39,7 @@ struct Wanted {
     paths: Vec<String>,
     checks_of: Option<String>,
     recorded: bool,
+    runs: u32,
 }
 
 /// What came of one subject.
@@ -51,20 +54,21 @@ struct Row {
 }
 
 impl Wanted {
-    fn by(experiment: &Experiment, subject: &str) -> Self {
+    fn by(experiment: &Experiment, subject: &str, perturb: Option<u32>) -> Self {
         Self {
             subject: subject.to_owned(),
             paths: experiment.paths.iter().map(|path| path.path.clone()).collect(),
             checks_of: experiment.checks_of.clone(),
             recorded: experiment.recorded(),
+            runs: perturb.unwrap_or(experiment.perturb),
         }
     }
 }
 
 impl<'a> Guests<'a> {
-    /// None has run yet.
-    pub(super) fn new(session: Session, screen: &'a Screen) -> Self {
-        Self { session, screen, rows: BTreeMap::new(), times: BTreeMap::new() }
+    /// None has run yet. With `perturb` each has so many runs, whatever the experiment has.
+    pub(super) fn new(session: Session, perturb: Option<u32>, screen: &'a Screen) -> Self {
+        Self { session, perturb, screen, rows: BTreeMap::new(), times: BTreeMap::new() }
     }
 
     /// Why some cells failed.
@@ -82,7 +86,7 @@ impl<'a> Guests<'a> {
         let mut timed = BTreeSet::new();
         for experiment in experiments {
             for subject in &experiment.subjects {
-                let one = Wanted::by(experiment, &subject.subject);
+                let one = Wanted::by(experiment, &subject.subject, self.perturb);
                 if !self.rows.contains_key(&one) && !wanted.contains(&one) {
                     wanted.push(one);
                 }
@@ -109,7 +113,7 @@ impl<'a> Guests<'a> {
     pub(super) fn observed(&self, experiment: &Experiment) -> Observed {
         let mut observed = Observed::default();
         for subject in &experiment.subjects {
-            let row = self.rows.get(&Wanted::by(experiment, &subject.subject));
+            let row = self.rows.get(&Wanted::by(experiment, &subject.subject, self.perturb));
             let cells = row.map(|row| row.cells.clone()).unwrap_or_default();
             let asked = |(path, cell): (&ExperimentPath, _)| {
                 if path.is_for(&subject.label) { cell } else { ObservedCell::NotAsked }
@@ -138,7 +142,7 @@ impl<'a> Guests<'a> {
 
     /// What measures these paths and few others.
     fn session_of(&self, wanted: &Wanted) -> Session {
-        self.session.narrow_to(|path| {
+        self.session.with_runs(wanted.runs).narrow_to(|path| {
             wanted.paths.iter().chain(&wanted.checks_of).any(|wanted| wanted == path)
         })
     }

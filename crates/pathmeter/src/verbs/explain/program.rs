@@ -46,7 +46,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
         let image = &images[0];
         return Ok(Explain::new(tree(image, &line("", image))?, None));
     };
-    refuse_few(Some(args.guest.perturb as usize))?;
+    refuse_few(Some(args.guest.runs() as usize))?;
     let lines = (line("base ", base), line("new ", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
     let trees = at_once(|| tree(base, &lines.0), || tree(new, &lines.1));

@@ -122,7 +122,7 @@ impl Bench {
         });
         let packed = packed.map_err(Failure::Packing)?;
         packed.notes.iter().for_each(note);
-        CellProgram::new(packed, usual.perturb, usual.memory, wanted.exit_code)
+        CellProgram::new(packed, usual.runs(), usual.memory, wanted.exit_code)
     }
 }
 

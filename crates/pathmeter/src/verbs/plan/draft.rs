@@ -148,7 +148,7 @@ impl Draft<'_> {
             folder: String::new(),
             shards: None,
             memory_mib: guest.memory,
-            perturb: guest.perturb,
+            perturb: guest.runs(),
             append: guest.append,
             modules: wanted.modules.clone(),
             images: images.into_iter().map(|(_, image)| image).collect(),

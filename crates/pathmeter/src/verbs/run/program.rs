@@ -74,7 +74,7 @@ fn programs(args: &RunArgs, screen: &Screen) -> Result<Vec<CellProgram>, Failure
     let packed = packed.collect::<Result<Vec<_>, _>>()?;
     let needed = packed.iter().map(|packed| memory_for(packed.bytes)).max().unwrap_or(0);
     let memory = args.guest.memory.max(needed);
-    let program = |packed| CellProgram::new(packed, args.guest.perturb, memory, args.exit_code);
+    let program = |packed| CellProgram::new(packed, args.guest.runs(), memory, args.exit_code);
     packed.into_iter().map(program).collect()
 }
 
@@ -95,5 +95,5 @@ pub(crate) fn packed(
     screen: &Screen,
 ) -> Result<CellProgram, Failure> {
     let packed = packing::pack(command, files, screen)?;
-    CellProgram::new(packed, guest.perturb, guest.memory, exit_code)
+    CellProgram::new(packed, guest.runs(), guest.memory, exit_code)
 }

@@ -157,7 +157,7 @@ fn refuse_unlike_runs(
     let mut later = Vec::new();
     for subject in subjects {
         let Subject::Result(result) = subject else {
-            later.push(args.guest.perturb as usize);
+            later.push(args.guest.runs() as usize);
             continue;
         };
         let Some(runs) = result.later_runs() else {

@@ -59,7 +59,7 @@ fn refuse(args: &RunArgs, slope: &ProgramSlope) -> Result<(), Failure> {
         return Err(program::unnamed(&[]));
     }
     slope.check(&args.packing.command)?;
-    let later = args.guest.perturb as usize;
+    let later = args.guest.runs() as usize;
     if later >= LEAST_LATER_RUNS {
         return Ok(());
     }
@@ -85,7 +85,7 @@ fn programs(
         let words = slope.replace_words(command, digits).into_iter();
         let arguments = words.map(OsStringExt::into_vec).collect();
         let packed = Packed { arguments, ..packed.clone() };
-        CellProgram::new(packed, args.guest.perturb, memory, args.exit_code)
+        CellProgram::new(packed, args.guest.runs(), memory, args.exit_code)
     };
     slope.steps.iter().map(program).collect()
 }

@@ -34,7 +34,7 @@ impl WitnessProgram {
         }
         let packed = packing::pack(&packing.command, &packing.files, screen)?;
         let memory_mib = guest.memory.max(memory_for(packed.bytes));
-        let packed = PackedProgram::new(packed, guest.perturb, memory_mib, 0);
+        let packed = PackedProgram::new(packed, guest.runs(), memory_mib, 0);
         packed.check()?;
         Ok(Some(Self { packed, memory_mib }))
     }
