@@ -1,8 +1,10 @@
-//! Folders of a plan's results, named where results are: each stands for all in it. `compare` takes
-//! two of them, cell by cell. Where a verb takes one result, the folder of one stands for that, and
-//! others are refused with what they have.
+//! Folders of results, a plan's or the user's own, named where results are: each stands for all in
+//! it. `compare` takes two of them, cell by cell. Where a verb takes one result, the folder of one
+//! stands for that, and others are refused with what they have.
 
 use std::cmp::Ordering;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::Measurement;
@@ -14,14 +16,30 @@ use pathmeter_measure::subject::{Subject, is_host, lab_words};
 /// Most results of a folder that an error names.
 const MOST_NAMED: usize = 8;
 
-/// The results in a folder, if it is one of results: a kernel's build folder has none.
+/// The results in a folder, if it is one of results: those of a plan's cells, or else all files
+/// `*.json`, unless it is the folder that a kernel was built in.
 fn results(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
     if lab_words(path).is_some() || is_host(path) || !path.is_dir() {
         return Ok(None);
     }
     let results = Folder::open(path).and_then(|folder| folder.results());
     let failed = |FolderError { doing, path, error }| Failure::File { doing, path, error };
-    Ok(Some(results.map_err(failed)?).filter(|results| !results.is_empty()))
+    let mut results = results.map_err(failed)?;
+    if results.is_empty() && !path.join("arch").exists() {
+        let doing = "reading";
+        let failed = |error| Failure::File { doing, path: path.to_owned(), error };
+        results = list_documents(path).map_err(failed)?;
+    }
+    Ok(Some(results).filter(|results| !results.is_empty()))
+}
+
+/// The files `*.json` in this folder, by their names.
+fn list_documents(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = entries.collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|it| it == "json") && path.is_file());
+    paths.sort();
+    Ok(paths)
 }
 
 /// Whether it is a folder of results.

@@ -133,6 +133,45 @@ fn two_folders_of_one_result_are_these_results() {
 }
 
 #[test]
+fn a_folder_of_files_with_any_names_is_one_of_results_and_a_build_folder_is_not() {
+    let plans = usual();
+    let own = Scene::new();
+    for folder in ["old", "new"] {
+        std::fs::create_dir(own.path(folder)).unwrap();
+        let files = std::fs::read_dir(plans.path(folder)).unwrap().map(|file| file.unwrap().path());
+        for (number, file) in files.enumerate() {
+            std::fs::copy(file, own.path(folder).join(format!("v{number}.json"))).unwrap();
+        }
+        own.write(&format!("{folder}/notes.txt"), "no result\n");
+    }
+    assert_eq!(with(&own, &[]).stdout, with(&plans, &[]).stdout);
+    own.write("new/other.json", "{}");
+    let ran = with(&own, &[]);
+    assert!(ran.stderr.contains("new/other.json: the schema is missing"), "{}", ran.stderr);
+    std::fs::remove_file(own.path("new/other.json")).unwrap();
+    std::fs::create_dir(own.path("old").join("arch")).unwrap();
+    let ran = with(&own, &[]);
+    assert!(ran.stderr.contains("new has 3 results, and one is wanted here"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_budget_judges_each_cell() {
+    let old = ["skylake", "zen2"].map(|cpu| on(cpu, base()));
+    let scene = scene(&old, &[on("skylake", unchanged()), on("zen2", more_expensive())]);
+    let limited = |limit: &str| {
+        scene.write("budget.toml", format!("[paths.\"switch.yield\"]\nmax-increase = {limit}\n"));
+        let ran = with(&scene, &["--budget", "budget.toml", "--check"]);
+        (ran.code, ran.stderr)
+    };
+    let (code, told) = limited("0");
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("--check fails: zen2: switch.yield: budget: instructions"), "{told}");
+    assert!(!told.contains("skylake"), "{told}");
+    let (_, told) = limited("\"99%\"");
+    assert!(!told.contains("switch.yield: budget"), "{told}");
+}
+
+#[test]
 fn where_one_result_is_wanted_the_error_says_which_verbs_take_a_folder() {
     let scene = usual();
     for verb in [&["measure", "old"][..], &["compare", "old", "new.json"], &["run", "old", "new"]] {
