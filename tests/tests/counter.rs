@@ -60,6 +60,8 @@ fn assert_expectations(name: &str) {
     let report = &run.json()[0];
     assert_valid(report, "pathmeter.experiment-1");
     assert_eq!(report["experiment"]["name"], name);
+    let runs = &report["observed"]["measured_with"][0]["runs"];
+    assert_eq!(*runs, report["experiment"]["perturb"]);
     let expectations = report["experiment"]["expect"].as_array().unwrap();
     let judged = report["judged"].as_array().unwrap();
     assert_eq!(expectations.len(), judged.len());

@@ -46,13 +46,13 @@ impl BudgetFile {
     /// windows and of probes are not.
     pub fn check_early(&self, names: &[&str]) -> Result<(), GateError> {
         let later = |pattern: &str| pattern.contains('/') || pattern.starts_with("user.");
-        self.budget.check_matches(names, later).map_err(|error| refused(&self.path, &error))
+        self.budget.check_matches(names, later).map_err(|error| to_gate_error(&self.path, &error))
     }
 
     /// Refuses what holds for none of the sides' paths, and rules of which neither is more
     /// specific.
     pub fn check(&self, sides: &[Measurement; 2]) -> Result<(), GateError> {
-        self.budget.check(sides).map_err(|error| refused(&self.path, &error))
+        self.budget.check(sides).map_err(|error| to_gate_error(&self.path, &error))
     }
 
     /// The outcomes for one path, and why it fails the gate in something that no rule is about, as
@@ -103,7 +103,8 @@ fn message(path: &Path, error: &BudgetError) -> String {
     format!("{}{line}: {error}", path.display())
 }
 
-fn refused(path: &Path, error: &BudgetError) -> GateError {
+/// The error of a budget that can't be used for what is measured.
+fn to_gate_error(path: &Path, error: &BudgetError) -> GateError {
     GateError::Budget {
         message: message(path, error),
         help: "docs/guide/gates.md describes budgets; `pathmeter list paths` lists all paths, and \

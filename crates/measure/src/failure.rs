@@ -10,13 +10,13 @@ use std::process::ExitCode;
 
 use pathmeter_host::SessionError;
 use pathmeter_image::ImageError;
+use pathmeter_model::suggestion::find_close;
 use pathmeter_model::{ConfigurationDifference, ParseError, clean, shorten};
 use pathmeter_report::FlameError;
 use pathmeter_seal::SealError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
 use crate::sysctls;
-use pathmeter_model::suggestion::find_close;
 
 /// What to do about a QEMU that fails the self-test.
 pub const UNFIT_QEMU: &str =

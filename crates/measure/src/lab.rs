@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use pathmeter_lab::mechanisms;
+use pathmeter_model::suggestion::suggest;
 use pathmeter_vm::{BaseWords, Cpu, Settings, VmError};
 
 use crate::failure::Failure;
 use crate::subject;
-use pathmeter_model::suggestion::suggest;
 
 /// Begins words that are no mechanism's, and left to others.
 const OTHERS: [&str; 3] = ["init=", "test.", "virtio_mmio.device="];

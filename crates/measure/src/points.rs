@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use pathmeter_debuginfo::DebugInfo;
 use pathmeter_model::Check;
+use pathmeter_model::suggestion::find_close;
 use pathmeter_trace::{PointFinder, PointTable, PointWindow, PointsError};
 
 use crate::failure::Failure;
 use crate::image::Image;
-use pathmeter_model::suggestion::find_close;
 
 /// A table with this window alone, for the paths with these indices of the kernel in `image`, whose
 /// `/proc/kallsyms` has this text.

@@ -1,10 +1,10 @@
 //! `--only-process`: one process or thread of a program, or those of one name together.
 
+use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{Measurement, ProcessResult, ThreadResult};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
-use pathmeter_model::suggestion::suggest;
 
 /// Most processes that an error lists.
 const MOST_LISTED: usize = 12;

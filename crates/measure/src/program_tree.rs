@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{ProgramRun, RowKind, lower_median, row_name};
 use pathmeter_trace::{
     Account, AccountTree, Accounts, AlsoCounted, BlockFunction, BlockNames, Explain, KernelPlaces,
@@ -27,7 +28,6 @@ use crate::program_result::{ended_well, kernel_names};
 use crate::program_runs::{Accounted, accounted};
 use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
-use pathmeter_model::suggestion::suggest;
 
 /// Changes whenever a change that the key can't see makes old trees wrong.
 const FORMAT: &str = "4";

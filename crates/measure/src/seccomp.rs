@@ -13,13 +13,13 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use pathmeter_model::suggestion::{add_suggestion, find_close};
 use pathmeter_vm::{Filter, FilterFlags};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use self::library::{Comparison, Library};
 use crate::bounded_file::read_bounded_text;
-use pathmeter_model::suggestion::{add_suggestion, find_close};
 
 /// Longest profile.
 const MOST_BYTES: u64 = 1 << 20;

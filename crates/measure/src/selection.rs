@@ -1,11 +1,11 @@
 //! `--only`: which paths are shown and written.
 
 use pathmeter_catalogue::{Kind, Suite, Wait};
+use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{Measurement, SUM};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
-use pathmeter_model::suggestion::suggest;
 
 /// What is selected among, and how to see all of it.
 const PATHS: [&str; 2] = ["path", "`pathmeter list paths` lists all paths"];

@@ -174,18 +174,20 @@ impl Session {
     /// was still to tell.
     #[must_use]
     pub fn until(&self, end: Instant) -> Self {
-        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ends = Self { interrupt: self.interrupt.until(end), ..self.again(self.cache.clone()) };
-        ends.with_note(note)
+        Self { interrupt: self.interrupt.until(end), ..self.hand_over() }
     }
 
     /// A session like this one, whose measurements are also interrupted once this flag is set. It
     /// tells what this one was still to tell.
     #[must_use]
     pub fn ended_by(&self, flag: Arc<AtomicBool>) -> Self {
+        Self { interrupt: self.interrupt.or(flag), ..self.hand_over() }
+    }
+
+    /// A session like this one, which tells in its place what this one was still to tell.
+    fn hand_over(&self) -> Self {
         let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let ends = Self { interrupt: self.interrupt.or(flag), ..self.again(self.cache.clone()) };
-        ends.with_note(note)
+        self.again(self.cache.clone()).with_note(note)
     }
 
     /// The same, without keeping a snapshot that only one program can be executed from: for many

@@ -2,10 +2,10 @@
 //! only the processes of a live host have.
 
 use pathmeter_host::Setting;
+use pathmeter_model::suggestion::find_close;
 use pathmeter_vm::{Condition, Cpu, NAMES, SettingKind, Settings};
 
 use crate::sources;
-use pathmeter_model::suggestion::find_close;
 
 /// What comes before a CPU among settings.
 const CPU: &str = "cpu:";

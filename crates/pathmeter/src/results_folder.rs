@@ -27,8 +27,11 @@ fn results(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
     let mut results = results.map_err(failed)?;
     if results.is_empty() && !path.join("arch").exists() {
         let doing = "reading";
-        let failed = |error| Failure::File { doing, path: path.to_owned(), error };
-        results = list_documents(path).map_err(failed)?;
+        results = list_documents(path).map_err(|error| Failure::File {
+            doing,
+            path: path.to_owned(),
+            error,
+        })?;
     }
     Ok(Some(results).filter(|results| !results.is_empty()))
 }

@@ -4,7 +4,6 @@
 //! Contract: what a group's guest counts does not depend on which other groups are measured, nor on
 //! how many guests there are at a time.
 
-use std::sync::PoisonError;
 use std::time::Instant;
 
 use pathmeter_catalogue::{GROUPS, Group, Suite, WAITS};
@@ -65,17 +64,14 @@ impl Session {
     /// others. It tells what this one was still to tell.
     #[must_use]
     pub fn narrow_to(&self, wanted: impl Fn(&str) -> bool) -> Self {
-        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let narrow = Self { groups: Groups::of(wanted), ..self.again(self.cache.clone()) };
-        narrow.with_note(note)
+        Self { groups: Groups::of(wanted), ..self.hand_over() }
     }
 
     /// A session like this one with so many perturbed runs. It tells what this one was still to
     /// tell.
     #[must_use]
     pub fn with_runs(&self, runs: u32) -> Self {
-        let note = self.note.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Self { runs, ..self.again(self.cache.clone()) }.with_note(note)
+        Self { runs, ..self.hand_over() }
     }
 
     /// Whether it measures all groups.

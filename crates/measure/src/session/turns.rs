@@ -46,13 +46,19 @@ impl Share {
     /// does not wait: its first guest may find at once that it can't have its condition, and the
     /// other side's guests may run for minutes.
     pub(super) fn take(&self, most: usize) -> Turn<'_> {
-        let waits = |taken: &mut usize| *taken >= most && self.taken.load(Ordering::Relaxed) > 0;
+        let own = || self.taken.load(Ordering::Relaxed);
+        let waits = |taken: &mut usize| must_wait(*taken, own(), most);
         let taken = self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let free = self.turns.freed.wait_while(taken, waits);
         *free.unwrap_or_else(PoisonError::into_inner) += 1;
         self.taken.fetch_add(1, Ordering::Relaxed);
         Turn(self)
     }
+}
+
+/// Whether a measurement that has `own` of the `taken` turns waits, where there are `most`.
+fn must_wait(taken: usize, own: usize, most: usize) -> bool {
+    taken >= most && own > 0
 }
 
 impl Drop for Turn<'_> {
@@ -92,6 +98,7 @@ mod tests {
     #[test]
     fn a_measurement_without_a_turn_does_not_wait_for_the_other_sides_guests() {
         static SOME: Turns = Turns { taken: Mutex::new(0), freed: Condvar::new() };
+        assert!(must_wait(2, 2, 2) && !must_wait(2, 0, 2) && !must_wait(1, 1, 2));
         let (base, new) = (SOME.share(), SOME.share());
         let taken = [base.take(2), base.take(2), new.take(2)];
         assert_eq!(*SOME.taken.lock().unwrap(), 3);
