@@ -6,7 +6,7 @@
 
 use std::sync::PoisonError;
 
-use pathmeter_catalogue::{Suite, WARMUP, Wait};
+use pathmeter_catalogue::{Group, Suite, WARMUP, Wait};
 use pathmeter_debuginfo::SourceFrame;
 use pathmeter_model::{PairShown, PairsCompared, PathResult};
 use pathmeter_trace::{
@@ -21,7 +21,6 @@ use crate::image::Image;
 use crate::points;
 use crate::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
-use crate::waits;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]
@@ -78,6 +77,11 @@ impl<'a> RecordablePath<'a> {
             Some(WindowPlace { run, window })
         });
         Self { place, ..self }
+    }
+
+    /// The group that it is measured and recorded with.
+    fn group(&self) -> Option<&'static Group> {
+        Suite::Exact.paths().get(self.index).and_then(|path| Group::of(path.name))
     }
 
     /// The execution that is recorded.
@@ -160,10 +164,11 @@ fn recorded_in_one(
     progress: Report<'_>,
 ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
     let executions: Vec<Execution> = paths.iter().map(RecordablePath::execution).collect();
-    let kallsyms = session.symbols(image, progress)?;
-    let waits = waits::points(image, &kallsyms);
+    let group = paths.first().and_then(RecordablePath::group);
+    let waits = session.find_waits(image, group.as_slice(), progress)?;
     let (table, warm) = match paths.first().and_then(|path| path.window) {
         Some(window) => {
+            let kallsyms = session.symbols(image, progress)?;
             let paths = executions.iter().map(|it| it.path);
             (points::table_of(image, &kallsyms, window, paths)?, u64::from(WARMUP))
         }

@@ -161,14 +161,25 @@ impl Session {
         groups: &[&Group],
         progress: Report<'_>,
     ) -> Result<Vec<Measurement>, Failure> {
-        let points = if groups.iter().any(|group| has_waits(group)) {
-            waits::points(image, &self.symbols(image, progress)?)
-        } else {
-            WaitPoints::default()
-        };
+        let points = self.find_waits(image, groups, progress)?;
         let measured = self.execute(image, groups, &points.table, progress)?;
         let both = groups.iter().zip(measured);
         Ok(both.map(|(group, of)| self.document(image, of, (group, &points))).collect())
+    }
+
+    /// The points between which paths of these groups wait. The kernel is asked for its symbols only
+    /// if one of them does.
+    pub(crate) fn find_waits(
+        &self,
+        image: &Image,
+        groups: &[&Group],
+        progress: Report<'_>,
+    ) -> Result<WaitPoints, Failure> {
+        if groups.iter().any(|group| has_waits(group)) {
+            Ok(waits::points(image, &self.symbols(image, progress)?))
+        } else {
+            Ok(WaitPoints::default())
+        }
     }
 
     /// What came of each group, in a guest of its own. All are restored from one snapshot.

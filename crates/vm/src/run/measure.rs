@@ -41,14 +41,14 @@ pub struct MeasuredKernel<C> {
 }
 
 /// The snapshot that guests with `plan` are restored from, for several of these to begin with:
-/// from the cache, or of a guest that is booted. None if they are not restored, or not handed
-/// their plan.
+/// from the cache, or of a guest that is booted. None if they are not handed their plan, or are
+/// not restored: those with several CPUs go on where they have booted.
 pub fn share_snapshot(
     request: &Request<'_>,
     plan: &Plan,
 ) -> Result<Option<Arc<Snapshot>>, VmError> {
     let parcel = request.parcel_of(plan);
-    if !parcel.is_handed_over() {
+    if request.settings.cpus > 1 || !parcel.is_handed_over() {
         return Ok(None);
     }
     snapshot::<QemuGuest>(request.qemu, request, &parcel).map(|it| Some(Arc::new(it)))
