@@ -13,6 +13,7 @@
 #include "program/cells.h"
 #include "program/classes.h"
 #include "program/held_fault.h"
+#include "program/lines.h"
 #include "program/processes.h"
 #include "program/rows.h"
 #include "program/sleeps.h"
@@ -28,6 +29,7 @@ static void add_reading(struct counts *to, const struct reading *more)
 	to->string_bytes += more->string_bytes;
 	to->lines += more->lines;
 	to->pages += more->pages;
+	to->visits += more->visits;
 	to->checks += more->checks;
 	to->changes += more->changes;
 }
@@ -39,6 +41,7 @@ static void take(struct counts *from, const struct counts *less)
 	from->string_bytes -= less->string_bytes;
 	from->lines -= less->lines;
 	from->pages -= less->pages;
+	from->visits -= less->visits;
 	from->checks -= less->checks;
 	from->faults -= less->faults;
 	from->changes -= less->changes;
@@ -140,6 +143,7 @@ static struct task *task_of(uint64_t id)
 	task->id = id;
 	task->origin = OTHER_TASK;
 	task->number = ++account.frames;
+	task->last_line = NO_LINE;
 	account.tasks[at] = task;
 	return task;
 }
@@ -151,13 +155,20 @@ uint64_t current_number(void)
 	return task->depth ? task->frames[task->depth - 1].number : task->number;
 }
 
+uint64_t *current_line(void)
+{
+	struct task *task = account.current;
+
+	return task->depth ? &task->frames[task->depth - 1].last_line : &task->last_line;
+}
+
 struct counts totals(const struct reading *now)
 {
 	struct counts counts = {
 		.steps = now->user + now->kernel - account.faults,
 		.surplus = now->surplus - account.undone_surplus,
 		.string_bytes = now->string_bytes - account.undone_bytes,
-		.lines = now->lines, .pages = now->pages,
+		.lines = now->lines, .pages = now->pages, .visits = now->visits,
 		.user = now->user - account.user_faults -
 			(now->user_surplus - account.undone_user_surplus),
 	};
@@ -176,6 +187,7 @@ void settle(const struct reading *now)
 		.string_bytes = now->string_bytes - account.last.string_bytes,
 		.lines = now->lines - account.last.lines,
 		.pages = now->pages - account.last.pages,
+		.visits = now->visits - account.last.visits,
 		.checks = now->checks - account.last.checks,
 		.changes = now->changes - account.last.changes,
 	};
@@ -294,6 +306,7 @@ void push(enum row_kind kind, uint32_t id, const struct reading *now,
 	frame->repeating = repeat->instruction && now->user + now->kernel == repeat->next;
 	frame->begun = now->user + now->kernel == begun->next ? begun->class : 0;
 	frame->number = ++account.frames;
+	frame->last_line = NO_LINE;
 	frame->block_below = cells.previous;
 	frame->node_below = cells.node;
 	frame->early.count = 0;

@@ -20,6 +20,9 @@
 /* The number of the frame that what is executed now belongs to. */
 uint64_t current_number(void);
 
+/* The line that it accessed last. */
+uint64_t *current_line(void);
+
 /* All that was executed, by whom it may be; only differences mean anything. */
 struct counts totals(const struct reading *now);
 

@@ -36,6 +36,7 @@ static void collect(const struct counts *now)
 		sum->string_bytes += now->string_bytes - collection.begin.string_bytes;
 		sum->user += now->user - collection.begin.user;
 		sum->lines += now->lines - collection.begin.lines;
+		sum->visits += now->visits - collection.begin.visits;
 		for (size_t i = 0; i < classes.count; i++)
 			sum->events[i] += now->events[i] - collection.begin.events[i];
 	}

@@ -49,7 +49,7 @@ HOT struct reading reading(uint64_t after)
 		.user = steps_of(USER_STEPS), .kernel = steps_of(KERNEL_STEPS) + after,
 		.surplus = seen.surplus, .user_surplus = seen.user_surplus,
 		.string_bytes = seen.string_bytes, .lines = seen.lines, .pages = seen.pages,
-		.checks = seen.checks, .changes = steps_of(CHANGES),
+		.visits = seen.visits, .checks = seen.checks, .changes = steps_of(CHANGES),
 	};
 }
 
@@ -338,34 +338,49 @@ void on_counted_string(unsigned int vcpu, void *data)
 
 /* ---- Lines of data --------------------------------------------------------------------------- */
 
-/* The kernel accesses the bytes from `first` to `last`, in one line or two. */
-static void touch_lines(uint64_t first, uint64_t last)
+/* What is executed now accesses this address; if it is the kernel, lines are counted once, too. */
+static void touch(uint64_t address, bool in_kernel)
 {
-	uint64_t lines = 1 + (last >> 6 != first >> 6);
-
-	for (uint64_t line = 0; line < lines; line++) {
-		uint64_t address = line ? last : first;
-
-		touch_line(address, current_number(), &seen.lines, &seen.pages);
-		for (uint32_t left = chosen; left; left &= left - 1) {
-			struct window *window = &windows[__builtin_ctz(left)];
-
-			if (window->open)
-				touch_line(address, window->begun_at, &window->lines,
-					   &window->pages);
-		}
+	if (visit_line(current_line(), address)) {
+		seen.visits++;
+		if (in_kernel)
+			touch_line(address, current_number(), &seen.lines, &seen.pages);
 	}
+	for (uint32_t left = chosen; left; left &= left - 1) {
+		struct window *window = &windows[__builtin_ctz(left)];
+
+		if (!window->open || !visit_line(&window->last_line, address))
+			continue;
+		window->visits++;
+		if (in_kernel)
+			touch_line(address, window->begun_at, &window->lines, &window->pages);
+	}
+}
+
+/* An access may be to two lines. */
+static void touch_lines(uint32_t info, uint64_t address, bool in_kernel)
+{
+	uint64_t last = address + (1u << qemu_plugin_mem_size_shift(info)) - 1;
+
+	if (!account.open)
+		return;
+	touch(address, in_kernel);
+	if (last >> 6 != address >> 6)
+		touch(last, in_kernel);
 }
 
 void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
 {
-	uint64_t last = address + (1u << qemu_plugin_mem_size_shift(info)) - 1;
-
 	(void)vcpu;
 	(void)data;
-	if (!account.open)
-		return;
-	touch_lines(address, last);
+	touch_lines(info, address, true);
+}
+
+void on_user_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)
+{
+	(void)vcpu;
+	(void)data;
+	touch_lines(info, address, false);
 }
 
 void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data)

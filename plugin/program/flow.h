@@ -17,7 +17,7 @@ struct seen {
 	uint64_t surplus;	/* executions of string instructions beyond the first */
 	uint64_t user_surplus;	/* of these, in code of a program's */
 	uint64_t string_bytes;
-	uint64_t lines, pages;
+	uint64_t lines, pages, visits;
 	uint64_t checks;	/* of string instructions, that they are done */
 	uint64_t idled;		/* times that the CPU was told to wait */
 };
@@ -93,6 +93,8 @@ void on_counted_string(unsigned int vcpu, void *data);
 
 /* Of each instruction of the kernel's, if lines are counted. */
 void on_kernel_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
+
+void on_user_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);
 
 /* Of one that may end by what it compares: it has moved what it did access. */
 void on_string_access(unsigned int vcpu, uint32_t info, uint64_t address, void *data);

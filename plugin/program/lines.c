@@ -107,9 +107,6 @@ HOT void touch_line(uint64_t address, uint64_t frame, uint64_t *lines, uint64_t 
 	const struct touched_line line = { .line = address >> 6, .frame = frame };
 	const struct touched_line page = { .line = ~(address >> 12), .frame = frame };
 
-	if (touched.last.line == line.line && touched.last.frame == frame)
-		return;
-	touched.last = line;
 	if (!is_first(line))
 		return;
 	++*lines;

@@ -78,6 +78,7 @@ void put_region(const struct region *region, const struct counts *counts)
 {
 	const uint64_t numbers[] = {
 		region->name, counts->steps, counts->surplus, counts->user, counts->string_bytes,
+		counts->lines, counts->pages, counts->visits,
 		region->held, region->failed,
 	};
 

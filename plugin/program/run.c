@@ -39,8 +39,8 @@ static void put_row(const struct row *row)
 {
 	const uint64_t numbers[] = {
 		row->kind, row->id, row->calls, row->counts.steps, row->counts.surplus,
-		row->counts.string_bytes, row->counts.lines, row->counts.pages, row->counts.checks,
-		row->counts.faults,
+		row->counts.string_bytes, row->counts.lines, row->counts.pages, row->counts.visits,
+		row->counts.checks, row->counts.faults,
 	};
 
 	put_numbers(numbers, sizeof(numbers) / sizeof(*numbers));

@@ -22,6 +22,7 @@ void add_counts(struct counts *to, const struct counts *more)
 	to->string_bytes += more->string_bytes;
 	to->lines += more->lines;
 	to->pages += more->pages;
+	to->visits += more->visits;
 	to->checks += more->checks;
 	to->faults += more->faults;
 	to->changes += more->changes;

@@ -35,6 +35,7 @@ struct counts {
 	uint64_t string_bytes;
 	uint64_t lines;		/* of data, each once a frame */
 	uint64_t pages;		/* the same */
+	uint64_t visits;	/* accesses to another line than the frame's last one */
 	uint64_t checks;	/* steps in which a string instruction only saw that it is done */
 	uint64_t faults;	/* instructions begun or fetched, not executed: in no step */
 	uint64_t user;		/* instructions of a program's, in totals() only */
@@ -96,6 +97,7 @@ struct frame {
 	bool repeating;		/* the last that was begun there is one that repeats */
 	uint8_t begun;		/* the class of the last that was begun there; 0 if it has none */
 	uint64_t number;	/* of this frame among all: lines are counted once in each */
+	uint64_t last_line;	/* that was accessed; NO_LINE before */
 	uint64_t block_below;	/* that was left for this one */
 	uint32_t node_below;
 	uint32_t calls_below;	/* how many calls there are below the frame's own */
@@ -133,7 +135,7 @@ struct task {
 	unsigned int depth;
 	struct counts user, kernel;	/* of its own code */
 	struct cell_list user_cells, kernel_cells;	/* until it is known whose that is */
-	uint64_t number;
+	uint64_t number, last_line;	/* as a frame's, for its own code */
 	struct call_stack calls;
 	struct frame frames[MOST_FRAMES];
 	struct held_fault held;
@@ -160,7 +162,8 @@ struct row {
 
 /* What the counters say at a boundary. */
 struct reading {
-	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, pages, checks, changes;
+	uint64_t user, kernel, surplus, user_surplus, string_bytes, lines, pages, visits, checks;
+	uint64_t changes;
 };
 
 struct account {

@@ -238,6 +238,8 @@ static void translate_user(struct qemu_plugin_insn *insn, const struct instructi
 		translate_calls(insn, instruction);
 	if (is_privileged(instruction))
 		on_execution(insn, on_refused, NULL);
+	if (touched.wanted)
+		qemu_plugin_register_vcpu_mem_cb(insn, on_user_access, CB_NO_REGS, MEM_RW, NULL);
 }
 
 /* The block that begins with the instruction. */

@@ -22,7 +22,7 @@ static void put_window(uint32_t number, const struct counts *counts, bool ended)
 {
 	const uint64_t numbers[] = {
 		number, counts->steps, counts->surplus, counts->user, counts->string_bytes,
-		counts->lines, counts->pages, ended,
+		counts->lines, counts->pages, counts->visits, ended,
 	};
 
 	put_record(WINDOW, numbers, sizeof(numbers) / sizeof(*numbers));
@@ -55,6 +55,7 @@ static void end_window(uint32_t number, const struct counts *now)
 	take_totals(&window->counts, &window->begin);
 	window->counts.lines = window->lines;
 	window->counts.pages = window->pages;
+	window->counts.visits = window->visits;
 }
 
 static void begin_window(uint32_t number, const struct counts *now)
@@ -79,7 +80,8 @@ static void begin_window(uint32_t number, const struct counts *now)
 	/* A number as a frame's, for its lines. */
 	window->begun_at = ++account.frames;
 	window->begin = *now;
-	window->lines = window->pages = 0;
+	window->lines = window->pages = window->visits = 0;
+	window->last_line = NO_LINE;
 }
 
 void on_spot(unsigned int vcpu, void *data)
@@ -138,6 +140,7 @@ void close_window(uint32_t number, const struct counts *now)
 		take_totals(&counts, &window->begin);
 		counts.lines = window->lines;
 		counts.pages = window->pages;
+		counts.visits = window->visits;
 		put_window(number, &counts, false);
 	}
 	window->open = false;

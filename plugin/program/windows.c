@@ -49,6 +49,9 @@ void take_totals(struct counts *from, const struct counts *less)
 	from->steps -= less->steps;
 	from->surplus -= less->surplus;
 	from->string_bytes -= less->string_bytes;
+	from->lines -= less->lines;
+	from->pages -= less->pages;
+	from->visits -= less->visits;
 	from->user -= less->user;
 	for (size_t i = 0; i < classes.count; i++)
 		from->events[i] -= less->events[i];

@@ -28,7 +28,7 @@ struct window {
 	uint64_t begun_at, ended_at;	/* numbers of frames: how many there had been */
 	struct counts begin;	/* totals */
 	struct counts counts;	/* of the one that has ended */
-	uint64_t lines, pages;	/* of data, in the one that is open */
+	uint64_t lines, pages, visits, last_line;	/* of data, in the one that is open */
 	uint64_t count, overlapping, loose, outside;	/* in this run */
 };
 extern HIDDEN struct window windows[MOST_WINDOWS];

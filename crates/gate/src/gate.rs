@@ -214,9 +214,11 @@ fn not_compared(event: Event, sides: [&Measurement; 2]) -> Option<String> {
     if event.depends_on_qemu() && base.configuration.qemu != new.configuration.qemu {
         return Some(format!("{event} (two versions of QEMU count them differently)"));
     }
-    if event.is_of_tasks() {
+    if event.is_of_programs() {
         let lacks = !sides.iter().all(|side| side.counts_in_rows(event));
-        return lacks.then(|| format!("{event} (only rows and regions of programs have such)"));
+        let option = if event == Event::LineVisits { "; --lines counts them" } else { "" };
+        let why = "only rows and regions of programs have such";
+        return lacks.then(|| format!("{event} ({why}{option})"));
     }
     let lacks = |side: &&Measurement| {
         let counted = side.paths.iter().filter(|path| path.events.is_some());

@@ -164,6 +164,10 @@ fn row(
     gather_executions(name, &runs, &[], checks).with_lower_bounds(open)
 }
 
+/// The events of lines, as they are called beside a region or a window.
+pub(crate) const LINES: [(&str, Event); 2] =
+    [("lines", Event::DataLines), ("visits of lines", Event::LineVisits)];
+
 /// What else is known of a window: in all runs together, or what stands for the executions that are
 /// its samples.
 fn checks(all: &[AccountWindow], sampled: &[Vec<KernelWindow>], lines: bool) -> Vec<Check> {
@@ -177,7 +181,8 @@ fn checks(all: &[AccountWindow], sampled: &[Vec<KernelWindow>], lines: bool) -> 
         ("user code", lower_median(samples().map(|window| window.counts.user))),
         ("string bytes", of_event(Event::StringBytes)),
     ];
-    let lines = lines.then(|| ("lines", of_event(Event::DataLines)));
+    let of_lines = |(name, event): (&'static str, Event)| (name, of_event(event));
+    let lines = LINES.into_iter().filter(|_| lines).map(of_lines);
     let sometimes = [
         ("no end", windows().filter(|window| !window.ended).count() as u64),
         ("more windows", loose.omitted),

@@ -13,6 +13,7 @@ use pathmeter_trace::{
 use crate::executions::gather_executions;
 use crate::kernel_names::{KernelNames, row_name};
 use crate::program_functions::{Cells, check_functions, functions};
+use crate::program_point_windows::LINES;
 use crate::program_processes::{self, include, processes};
 use crate::program_threads::{self, add_threads};
 
@@ -93,7 +94,10 @@ pub fn accounted(
         runs.push(counted);
     }
     let known = slept.iter().all(Slept::has_wake_ups);
-    let named: Vec<Event> = Event::all().filter(|event| known && event.is_of_tasks()).collect();
+    let is_named = |event: &Event| {
+        known && event.is_of_tasks() || also.lines && LINES.iter().any(|(_, one)| one == event)
+    };
+    let named: Vec<Event> = Event::all().filter(is_named).collect();
     let mut regions = regions(&all, &named);
     regions.extend(kernel.windows.rows(&windows, also.lines));
     let functions = functions(&cells, &names, kernel);
@@ -142,12 +146,15 @@ fn path(
         unproved if unproved == executions => "no: the region has no expectation".to_owned(),
         unproved => format!("unproved in {unproved} of {executions} executions"),
     };
-    let user = lower_median(samples.iter().flatten().map(|window| window.user));
-    let checks = vec![
-        Check::new("executions", &executions),
-        Check::new("user code", &user),
-        Check::new("proved", &proved),
-    ];
+    let windows = || samples.iter().flatten();
+    let user = lower_median(windows().map(|window| window.user));
+    let lines =
+        LINES.into_iter().filter(|(_, event)| named.contains(event)).map(|(name, event)| {
+            Check::new(name, &lower_median(windows().map(|window| window.events.of(event))))
+        });
+    let mut checks = vec![Check::new("executions", &executions), Check::new("user code", &user)];
+    checks.extend(lines);
+    checks.push(Check::new("proved", &proved));
     if samples.iter().all(Vec::is_empty) {
         let reason = "it was executed in the first run only, which is cold";
         return PathResult::failed(&path, Unit::Instructions, reason).noticing(checks);

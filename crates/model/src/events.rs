@@ -282,7 +282,7 @@ pub(crate) fn compared_columns(
     }
     let as_often = base.of_samples == new.of_samples && base_runs == new_runs;
     // Whether these were counted, only their names tell.
-    columns.retain(|event, sides| !event.is_of_tasks() || sides.iter().all(Option::is_some));
+    columns.retain(|event, sides| !event.is_of_programs() || sides.iter().all(Option::is_some));
     columns
         .retain(|_, [of_base, of_new]| !(as_often && base.has_column_of(*of_base, new, *of_new)));
     columns

@@ -10,9 +10,9 @@ use pathmeter_trace::{
 };
 
 use crate::{
-    Baseline, Check, Configuration, Host, MeasuredAlike, Measurement, PathComparison, PathEvents,
-    PathResult, PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet,
-    SideInfo, Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
+    Check, Configuration, Host, MeasuredAlike, Measurement, PathComparison, PathEvents, PathResult,
+    PathTimes, Replicate, ResultSchema, SettingsResult, SettingsSchema, SettingsSet, SideInfo,
+    Status, Subject, TimeMethod, Times, TimesSchema, Unit, compare_path,
 };
 
 /// How a kernel of this release was measured in so many perturbed runs.
@@ -115,15 +115,14 @@ pub fn row(name: &str, base: u64, new: u64) -> PathComparison {
     compare_path(Some(&base), Some(&new), alike).expect("both sides have samples")
 }
 
-/// The cost of one set of settings on the kernel of `baseline`.
+/// The cost of one set of settings on the kernel that was measured as `base`.
 #[must_use]
-pub fn settings(baseline: &Baseline, set: SettingsSet) -> SettingsResult {
+pub fn settings(base: &Measurement, set: SettingsSet) -> SettingsResult {
     SettingsResult {
         schema: SettingsSchema::V1,
-        base: SideInfo::from(baseline.base()),
-        configuration: baseline.base().configuration.clone(),
+        base: SideInfo::from(base),
+        configuration: base.configuration.clone(),
         sets: vec![set],
-        layout: baseline.layout().clone(),
         program: None,
     }
 }

@@ -129,9 +129,9 @@ pub use schema::{
     time_comparison_schema, times_schema,
 };
 pub use settings::{
-    Baseline, EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange,
-    SettingCost, SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult,
-    SettingsSchema, SettingsSet,
+    EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
+    SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult, SettingsSchema,
+    SettingsSet,
 };
 pub use sleep::{SleepResult, WokenBy};
 pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};

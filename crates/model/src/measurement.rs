@@ -75,7 +75,7 @@ impl Measurement {
         match (&path.events, row) {
             (None, _) => false,
             // A row names all that were counted of it, also those that there were none of.
-            (Some(_), _) if path.work.is_some() || event.is_of_tasks() => names(path, event),
+            (Some(_), _) if path.work.is_some() || event.is_of_programs() => names(path, event),
             // Of regions and windows more was: whose the instructions were, and the steps.
             (Some(_), Some(row)) => retired || names(row, event),
             (Some(_), None) if path.path.starts_with(REGION_PREFIX) => {

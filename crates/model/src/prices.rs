@@ -169,7 +169,7 @@ impl Point {
 fn has_price(event: Event) -> bool {
     let by_role = event.role() == Role::Cost || event == Event::DataLines;
     let is_odd = matches!(event, Event::Idle | Event::Halts | Event::SplitAccesses);
-    by_role && !is_odd && !event.is_of_tasks()
+    by_role && !is_odd && !event.is_of_programs()
 }
 
 /// What prices are tried of, each set with the one before it: instructions, memory, and slow

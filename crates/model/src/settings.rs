@@ -5,7 +5,7 @@ mod price;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use pathmeter_trace::{Event, Role, SettingProof, SettingState};
+use pathmeter_trace::{Role, SettingProof, SettingState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,11 +15,6 @@ use crate::{
 };
 
 pub use self::price::SettingPrice;
-
-/// Differences that another layout of the kernel's data can make are smaller, in percent of a path.
-const LAYOUT_PERCENT: f64 = 1.0;
-/// The same of a whole set of several values, such as those of a fork.
-const MOVED_SET_PERCENT: f64 = 0.1;
 
 /// The name and version of the document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,9 +36,6 @@ pub struct SettingsResult {
     pub configuration: Configuration,
     /// The sets, in the order in which they were named.
     pub sets: Vec<SettingsSet>,
-    /// By how much paths differ though nothing was set that the kernel knows, the most of several
-    /// measurements: smaller differences are layout, and no change. In instructions.
-    pub layout: BTreeMap<String, u64>,
     /// The program that was run under each setting, and its arguments, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<Vec<String>>,
@@ -96,7 +88,7 @@ pub struct SettingsSet {
 pub enum SettingOutcome {
     /// Paths changed.
     Changed,
-    /// It took effect, and nothing that was counted changed, layout apart.
+    /// It took effect, and nothing that was counted changed.
     NoEffect,
     /// Nothing that was counted changed, and nothing shows whether it took effect.
     Unproved,
@@ -271,56 +263,19 @@ pub struct PathSum {
     pub left_over: i64,
 }
 
-/// A kernel under the default condition, measured more than once: with parameters that it does not
-/// know as well, which change nothing but the layout of its data.
-#[derive(Debug)]
-pub struct Baseline {
-    base: Measurement,
-    again: Vec<Measurement>,
-    layout: BTreeMap<String, u64>,
-}
-
-impl Baseline {
-    /// The default, and the same with parameters without meaning.
-    pub fn new(base: Measurement, again: Vec<Measurement>) -> Self {
-        let mut layout: BTreeMap<String, u64> = BTreeMap::new();
-        for path in again.iter().flat_map(|again| judged(&base, again).paths) {
-            let difference = path.difference.map_or(0, i64::unsigned_abs);
-            if difference > 0 {
-                let most = layout.entry(path.path).or_default();
-                *most = difference.max(*most);
-            }
-        }
-        Self { base, again, layout }
-    }
-
-    /// The default.
-    pub fn base(&self) -> &Measurement {
-        &self.base
-    }
-
-    /// By how much paths differ by layout alone, in instructions.
-    pub fn layout(&self) -> &BTreeMap<String, u64> {
-        &self.layout
-    }
-
-    /// The row of a setting with which the kernel was measured as `new`. A path has changed if it
-    /// has against every one of these measurements, and by more than they differ from each other.
-    pub fn row(&self, (setting, source): (String, String), new: &Measurement) -> SettingRow {
-        let comparison = judged(&self.base, new);
-        let again: Vec<Comparison> = self.again.iter().map(|again| judged(again, new)).collect();
-        let in_all = |path: &PathComparison| {
-            again.iter().all(|one| {
-                let same = one.paths.iter().find(|one| one.path == path.path);
-                same.is_some_and(|one| is_change(one) && direction(one) == direction(path))
-            })
-        };
+impl SettingRow {
+    /// The row of a setting with which the kernel was measured as `new`, and without which it was
+    /// measured as `base`: what `compare` finds between the two. A path that executes as many
+    /// instructions has changed only if an event differs that costs by itself, not if it touches
+    /// other memory.
+    pub fn compare(about: (String, String), [base, new]: [&Measurement; 2]) -> Self {
+        let comparison = compare(base, new, Threshold::default());
         let paths = || comparison.paths.iter();
-        let changed = paths().filter(|path| is_change(path) && self.is_beyond_layout(path));
-        let changed = changed.filter(|path| in_all(path));
-        let changed: Vec<&PathComparison> = changed.filter(|path| costs(path, &again)).collect();
         let compared = paths().filter(|path| path.verdict == Verdict::Same || is_change(path));
         let compared: Vec<f64> = compared.map(|path| path.percent.unwrap_or(0.0)).collect();
+        let changed = paths().filter(|path| is_change(path) && costs(path));
+        let mut changed: Vec<SettingChange> = changed.map(SettingChange::from).collect();
+        changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
         let broken = paths().find(|path| path.verdict == Verdict::Broken);
         let outcome = match (broken, changed.is_empty()) {
             (Some(_), _) => SettingOutcome::Failed,
@@ -329,67 +284,28 @@ impl Baseline {
         };
         let reason = broken
             .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
-        let change = |path| SettingChange::of(path, &again);
-        let mut changed: Vec<SettingChange> = changed.into_iter().map(change).collect();
-        changed.sort_by(|one, other| other.percent.abs().total_cmp(&one.percent.abs()));
-        SettingRow {
+        Self {
             compared: compared.len(),
             median_percent: median(compared),
             events: spreads(&changed),
             changed,
-            ..SettingRow::without((setting, source), outcome, reason)
+            ..Self::without(about, outcome, reason)
         }
     }
-
-    /// The row of a setting that was measured once more, with another layout: what did not change
-    /// again was layout.
-    #[must_use]
-    pub fn confirmed(&self, mut row: SettingRow, again: &Measurement) -> SettingRow {
-        let changed = self.row((String::new(), String::new()), again).changed;
-        row.retain(|change| {
-            let same = changed.iter().find(|one| one.path == change.path);
-            same.is_some_and(|same| change.is_confirmed_by(same))
-        });
-        row
-    }
-
-    /// Whether a path changes by more than layout makes it. What changes by next to nothing in a
-    /// path with several values, and in no slow instruction, is layout: it moves the whole set.
-    fn is_beyond_layout(&self, path: &PathComparison) -> bool {
-        let own = self.layout.get(&path.path).copied().unwrap_or(0);
-        let moved = path.is_many_valued()
-            && path.percent.is_some_and(|percent| percent.abs() < MOVED_SET_PERCENT)
-            && !path.events.iter().any(|event| is_slow(&event.event));
-        path.difference.is_some_and(|difference| difference.unsigned_abs() > own) && !moved
-            || path.verdict == Verdict::EventsDiffer
-    }
-}
-
-fn judged(base: &Measurement, new: &Measurement) -> Comparison {
-    compare(base, new, Threshold::default())
 }
 
 fn is_change(path: &PathComparison) -> bool {
     !matches!(path.verdict, Verdict::Same | Verdict::Unsupported | Verdict::Broken)
 }
 
-/// Whether a path that executes as many instructions differs in an event that costs by itself, not
-/// only in memory that is touched, and does so in the comparisons `again` as well.
-fn costs(path: &PathComparison, again: &[Comparison]) -> bool {
-    path.verdict != Verdict::EventsDiffer || cost_events(path, again).next().is_some()
+/// Whether a path differs in instructions, or in an event that costs by itself.
+fn costs(path: &PathComparison) -> bool {
+    path.verdict != Verdict::EventsDiffer || cost_events(path).next().is_some()
 }
 
-/// The events of a path that cost by themselves and differ, in the comparisons `again` as well.
-fn cost_events<'a>(
-    path: &'a PathComparison,
-    again: &[Comparison],
-) -> impl Iterator<Item = &'a EventComparison> {
-    let cost = |event: &&EventComparison| event.role() == Role::Cost;
-    path.events.iter().filter(cost).filter(|event| repeats(path, event, again))
-}
-
-fn direction(path: &PathComparison) -> i64 {
-    path.difference.map_or(0, i64::signum)
+/// The events of a path that cost by themselves and differ.
+fn cost_events(path: &PathComparison) -> impl Iterator<Item = &EventComparison> {
+    path.events.iter().filter(|event| event.role() == Role::Cost)
 }
 
 impl SettingRow {
@@ -416,33 +332,6 @@ impl SettingRow {
             causes: None,
             program: None,
             gate: None,
-        }
-    }
-
-    /// Whether all its changes are as small as those that another layout can make: less than one
-    /// percent of each path, and slow instructions in no more than one.
-    pub fn is_in_doubt(&self) -> bool {
-        let is_small = |change: &SettingChange| change.percent.abs() < LAYOUT_PERCENT;
-        self.outcome == SettingOutcome::Changed
-            && self.events.iter().all(|event| event.paths <= 1 || !is_slow(&event.event))
-            && self.changed.iter().all(is_small)
-    }
-
-    /// The row with only some of the paths; `part` is the row that these alone make.
-    #[must_use]
-    pub fn only(mut self, part: &Self, is_shown: impl Fn(&str) -> bool) -> Self {
-        if self.changed.iter().any(|change| !is_shown(&change.path)) {
-            self.retain(|change| is_shown(&change.path));
-        }
-        Self { compared: part.compared, median_percent: part.median_percent, ..self }
-    }
-
-    /// Leaves out changes, and what followed from them alone.
-    fn retain(&mut self, keep: impl FnMut(&mut SettingChange) -> bool) {
-        self.changed.retain_mut(keep);
-        self.events = spreads(&self.changed);
-        if self.changed.is_empty() {
-            self.outcome = SettingOutcome::NoEffect;
         }
     }
 
@@ -513,11 +402,10 @@ fn change_of(event: &EventComparison) -> EventChange {
     EventChange { event: event.event.clone(), difference: event.difference }
 }
 
-impl SettingChange {
-    /// The change of a path that is in the comparisons `again` as well.
-    fn of(path: &PathComparison, again: &[Comparison]) -> Self {
+impl From<&PathComparison> for SettingChange {
+    fn from(path: &PathComparison) -> Self {
         Self {
-            events: cost_events(path, again).map(change_of).collect(),
+            events: cost_events(path).map(change_of).collect(),
             path: path.path.clone(),
             verdict: path.verdict,
             base: path.base,
@@ -526,19 +414,6 @@ impl SettingChange {
             price: None,
             pairs: path.pairs,
         }
-    }
-
-    /// Whether a second measurement shows the path's change in the same direction. Events that it
-    /// does not show so are taken out.
-    fn is_confirmed_by(&mut self, again: &Self) -> bool {
-        self.events.retain(|event| {
-            let mut others = again.events.iter();
-            others.any(|one| {
-                one.event == event.event && one.difference.signum() == event.difference.signum()
-            })
-        });
-        self.difference.signum() == again.difference.signum()
-            && (self.difference != 0 || !self.events.is_empty())
     }
 }
 
@@ -562,21 +437,6 @@ fn spreads(changed: &[SettingChange]) -> Vec<EventSpread> {
     let mut spreads: Vec<EventSpread> = by_event.into_iter().map(spread).collect();
     spreads.sort_by_key(|spread| Reverse(spread.paths));
     spreads
-}
-
-/// Whether an event of a path differs in the same direction in all of the comparisons `again`.
-fn repeats(path: &PathComparison, event: &EventComparison, again: &[Comparison]) -> bool {
-    again.iter().all(|one| {
-        let same = one.paths.iter().find(|one| one.path == path.path);
-        let mut events = same.into_iter().flat_map(|same| &same.events);
-        events.any(|one| {
-            one.event == event.event && one.difference.signum() == event.difference.signum()
-        })
-    })
-}
-
-fn is_slow(event: &str) -> bool {
-    matches!(Event::named(event), Some(Event::Slow(_)))
 }
 
 impl SettingRow {

@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Baseline, Comparison, Configuration, Measurement, PathComparison, SideInfo, Threshold, Verdict,
-    compare, percent_of,
+    Comparison, Configuration, Measurement, PathComparison, SettingRow, SideInfo, Threshold,
+    Verdict, compare, percent_of,
 };
 
 /// The name and version of the document.
@@ -175,16 +175,16 @@ pub(crate) fn fit_pieces(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>
 
 impl SlopeRows {
     /// Of the paths of a kernel that was measured under these numbers, those that `is_shown`. A
-    /// path differs if it does by more than layout under any of them.
+    /// path differs if a setting with any of them changes it.
     pub fn of_paths(
-        baseline: &Baseline,
+        base: &Measurement,
         steps: &[(u64, &Measurement)],
         is_shown: impl Fn(&str) -> bool,
     ) -> Self {
-        let changed = |new| baseline.row((String::new(), String::new()), new).changed;
+        let changed = |new| SettingRow::compare(Default::default(), [base, new]).changed;
         let changed = steps.iter().flat_map(|(_, new)| changed(new));
         let changed: BTreeSet<String> = changed.map(|change| change.path).collect();
-        Self::of(baseline.base(), steps, |path| changed.contains(&path.path), is_shown)
+        Self::of(base, steps, |path| changed.contains(&path.path), is_shown)
     }
 
     /// Of the rows of a program.

@@ -3,12 +3,10 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-
 use common::{measurement, path};
 use pathmeter_model::{
-    Baseline, EventSpread, Measurement, PathSum, SettingCost, SettingOutcome, SettingRow,
-    SettingsSet, Verdict, example,
+    EventSpread, Measurement, PathSum, SettingCost, SettingOutcome, SettingRow, SettingsSet,
+    Verdict, example,
 };
 use pathmeter_trace::{SettingProof, SettingState};
 
@@ -20,15 +18,12 @@ fn measured(name: &str, values: [u64; 3]) -> Measurement {
 
 const BASE: [u64; 3] = [100, 1000, 50];
 
-/// The row of a setting, where the default was also measured with these values.
-fn row_beside(again: &[[u64; 3]], new: [u64; 3]) -> SettingRow {
-    let again = again.iter().map(|values| measured("again", *values)).collect();
-    let baseline = Baseline::new(measured("default", BASE), again);
-    baseline.row(("boot:x".to_owned(), "a source".to_owned()), &measured("set", new))
+fn row_of([base, new]: [&Measurement; 2]) -> SettingRow {
+    SettingRow::compare(("boot:x".to_owned(), "a source".to_owned()), [base, new])
 }
 
 fn row(new: [u64; 3]) -> SettingRow {
-    row_beside(&[BASE], new)
+    row_of([&measured("default", BASE), &measured("set", new)])
 }
 
 #[test]
@@ -38,49 +33,6 @@ fn the_largest_change_in_percent_is_first_and_the_median_is_of_all_paths() {
     let changed: Vec<_> = row.changed.iter().map(|it| (&*it.path, it.difference)).collect();
     assert_eq!(changed, [("a.a", 10), ("b.b", 20)]);
     assert_eq!(row.median_percent, Some(2.0));
-}
-
-#[test]
-fn what_a_setting_without_meaning_also_changes_is_no_effect() {
-    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", [100, 1008, 50])]);
-    assert_eq!(*baseline.layout(), BTreeMap::from([("b.b".to_owned(), 8)]));
-    let row = |new| row_beside(&[[100, 1008, 50]], new);
-    assert_eq!(row([100, 992, 50]).outcome, SettingOutcome::NoEffect);
-    assert_eq!(row([100, 1017, 50]).changed.len(), 1);
-    assert_eq!(row([101, 1000, 50]).changed.len(), 1);
-}
-
-#[test]
-fn a_value_that_any_measurement_without_meaning_also_had_is_no_effect() {
-    let again = [[100, 1000, 50], [100, 1013, 50], [100, 996, 50]];
-    assert_eq!(row_beside(&again[..1], [100, 1013, 50]).changed.len(), 1);
-    assert_eq!(row_beside(&again, [100, 1013, 50]).outcome, SettingOutcome::NoEffect);
-    assert_eq!(row_beside(&again, [100, 1027, 50]).changed.len(), 1);
-}
-
-#[test]
-fn a_small_change_is_in_doubt_until_it_shows_with_another_layout() {
-    let row = |new| row_beside(&[BASE], new);
-    assert!(row([100, 1009, 50]).is_in_doubt() && !row([100, 1010, 50]).is_in_doubt());
-    assert!(!row([101, 1009, 50]).is_in_doubt() && !row(BASE).is_in_doubt());
-    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", BASE)]);
-    let confirmed = |again| baseline.confirmed(row([100, 1009, 50]), &measured("again", again));
-    assert_eq!(confirmed([100, 1004, 50]).changed.len(), 1);
-    assert_eq!(confirmed([90, 1000, 50]).outcome, SettingOutcome::NoEffect);
-    assert_eq!(confirmed([100, 991, 50]).outcome, SettingOutcome::NoEffect);
-}
-
-#[test]
-fn a_set_that_moves_by_next_to_nothing_is_layout() {
-    let set = |by: u64| {
-        let samples: Vec<u64> = [78_787, 78_783, 79_865].iter().map(|it| it + by).collect();
-        measurement("set", vec![path("process.fork-exit", &samples.repeat(6))])
-    };
-    let baseline = Baseline::new(set(0), vec![set(2)]);
-    let row = |new| baseline.row((String::new(), String::new()), &set(new));
-    assert_eq!(row(6).outcome, SettingOutcome::NoEffect);
-    assert!(row(300).is_in_doubt());
-    assert_eq!(baseline.confirmed(row(300), &set(302)).changed.len(), 1);
 }
 
 #[test]
@@ -106,40 +58,13 @@ fn moving(string_bytes: u64, lfences: u64) -> Measurement {
 
 #[test]
 fn what_differs_without_an_instruction_is_told() {
-    let baseline = Baseline::new(moving(96, 2), vec![moving(96, 2)]);
-    let row = baseline.row((String::new(), String::new()), &moving(72, 2));
+    let row = row_of([&moving(96, 2), &moving(72, 2)]);
     let [change] = &row.changed[..] else { panic!("{row:?}") };
     assert_eq!((change.verdict, change.difference), (Verdict::EventsDiffer, 0));
     let events: Vec<_> = change.events.iter().map(|it| (&*it.event, it.difference)).collect();
     assert_eq!(events, [("string-bytes", -24)]);
     let spread = EventSpread { event: "string-bytes".into(), paths: 1, least: -24, most: -24 };
     assert_eq!(row.events, [spread]);
-}
-
-#[test]
-fn an_event_that_layout_alone_explains_is_no_effect() {
-    // Each of the two baselines differs, but in another event.
-    let baseline = Baseline::new(moving(96, 2), vec![moving(72, 3)]);
-    let row = baseline.row((String::new(), String::new()), &moving(72, 2));
-    assert_eq!(row.outcome, SettingOutcome::NoEffect, "{:?}", row.changed);
-}
-
-#[test]
-fn a_slow_instruction_in_one_path_is_in_doubt_until_it_differs_again() {
-    let baseline = Baseline::new(moving(96, 2), vec![moving(96, 2)]);
-    let about = || (String::new(), String::new());
-    let row = baseline.row(about(), &moving(72, 1));
-    assert!(row.is_in_doubt());
-    let events = |row: &SettingRow| -> Vec<(String, i64)> {
-        let events = row.changed.iter().flat_map(|change| &change.events);
-        events.map(|event| (event.event.clone(), event.difference)).collect()
-    };
-    assert_eq!(events(&row).len(), 2);
-    let confirmed = baseline.confirmed(row.clone(), &moving(96, 1));
-    assert_eq!(events(&confirmed), [("lfence".to_owned(), -1)]);
-    assert_eq!(confirmed.events.len(), 1);
-    let layout = baseline.confirmed(row, &moving(96, 2));
-    assert_eq!((layout.outcome, layout.events.len()), (SettingOutcome::NoEffect, 0));
 }
 
 #[test]
@@ -172,10 +97,9 @@ fn a_price_stands_beside_the_difference_and_a_changed_one_is_noticed() {
     assert_eq!((changed[0].1.difference, changed[0].1.percent), (20, 25.0));
     assert_eq!((row.median_percent, row.median_price_percent), (Some(-20.0), Some(25.0)));
     assert_eq!(row.program.as_ref().unwrap().price.unwrap().difference, 500);
-    let baseline = Baseline::new(measured("d", BASE), vec![measured("d", BASE)]);
     let checked = |row: SettingRow| {
         let set = SettingsSet::new("s".to_owned(), "t".to_owned(), vec![row]);
-        example::settings(&baseline, set).check()
+        example::settings(&measured("d", BASE), set).check()
     };
     assert_eq!(checked(row.clone()), Ok(()));
     let mut wrong = row.clone();

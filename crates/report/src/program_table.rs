@@ -256,8 +256,9 @@ fn costs_table(sum: &RowCosts<'_>) -> Table {
         ("slow", Align::Right),
         ("string bytes", Align::Right),
         ("lines", Align::Right),
+        ("visits", Align::Right),
     ]);
-    table.sparing(&["lines", "string bytes", "slow"])
+    table.sparing(&["visits", "lines", "string bytes", "slow"])
 }
 
 fn cells(
@@ -265,7 +266,7 @@ fn cells(
     sum: &RowCosts<'_>,
     marked: bool,
     [calls, per_call]: [String; 2],
-) -> [Cell; 9] {
+) -> [Cell; 10] {
     let cost = row.typical();
     let later = row
         .later
@@ -281,6 +282,7 @@ fn cells(
         some(slow(cost)).into(),
         some(cost.of_event(Event::StringBytes)).into(),
         some(cost.of_event(Event::DataLines)).into(),
+        some(cost.of_event(Event::LineVisits)).into(),
     ]
 }
 

@@ -306,15 +306,7 @@ fn sums(set: &SettingsSet, style: Style) -> String {
 
 fn legend(result: &SettingsResult, style: Style) -> String {
     let turned_off = result.sets.iter().flat_map(changed_rows).any(|row| row.turns_off.is_some());
-    let prices = format!("{PRICES}{}", if turned_off { FOUND_WITH } else { "" });
-    let text = match result.layout.values().max() {
-        None => prices,
-        Some(most) => format!(
-            "{prices}; a parameter without meaning makes {} differ too, by up to {most}: no more \
-             than that is no price there",
-            plural(result.layout.len(), "path")
-        ),
-    };
+    let text = format!("{PRICES}{}", if turned_off { FOUND_WITH } else { "" });
     let more = "events: by how much they differ, in how many of the changed paths";
     style.fill(&text, 0) + "\n" + &style.fill(more, 0) + "\n"
 }

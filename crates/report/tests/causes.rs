@@ -6,7 +6,7 @@ mod fixture;
 use fixture::{causes, comparison};
 use pathmeter_model::example::{self, in_runs};
 use pathmeter_model::{
-    Baseline, Cause, Comparison, Compilers, GateReport, SettingRow, SettingsSet, Threshold, compare,
+    Cause, Comparison, Compilers, GateReport, SettingRow, SettingsSet, Threshold, compare,
 };
 use pathmeter_report::{
     AreaSums, FORMATS, Judged, Outcome, Placement, Rows, RowsOf, Shown, Style, comparison_sentence,
@@ -125,11 +125,12 @@ fn a_setting_has_the_same_sentence_below_the_table() {
         let paths = vec![in_runs("a.read", &[&[value, value]])];
         example::measurement("7.0", example::configuration("7.0", 1), paths)
     };
-    let baseline = Baseline::new(side(328), vec![side(328)]);
-    let row = baseline.row(("boot:audit=1".to_owned(), "a source".to_owned()), &side(367));
+    let base = side(328);
+    let about = ("boot:audit=1".to_owned(), "a source".to_owned());
+    let row = SettingRow::compare(about, [&base, &side(367)]);
     let row = SettingRow { causes: Some(causes()), ..row };
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), vec![row]);
-    let result = example::settings(&baseline, set);
+    let result = example::settings(&base, set);
     let text = settings_tables(std::slice::from_ref(&result), Rows::Folded, Style::default());
     let sentence = "\nWith boot:audit=1, 1 of 1 path differs. Instructions: entry and exit, +39 a \
                     call in 2 rows (prandom_u32_state (new), ";
@@ -142,11 +143,12 @@ fn the_causes_of_a_setting_that_turns_something_off_are_of_the_kernel_without_it
         let paths = vec![in_runs("a.read", &[&[value, value]])];
         example::measurement("7.0", example::configuration("7.0", 1), paths)
     };
-    let baseline = Baseline::new(side(367), vec![side(367)]);
-    let row = baseline.row(("boot:audit=0".to_owned(), "a source".to_owned()), &side(328));
+    let base = side(367);
+    let about = ("boot:audit=0".to_owned(), "a source".to_owned());
+    let row = SettingRow::compare(about, [&base, &side(328)]);
     let row = SettingRow { causes: Some(causes()), ..row.with_price_of(Some("audit".to_owned())) };
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), vec![row]);
-    let result = example::settings(&baseline, set);
+    let result = example::settings(&base, set);
     let text = settings_tables(std::slice::from_ref(&result), Rows::Folded, Style::default());
     assert!(text.contains("\nWithout audit, 1 of 1 path differs. Instructions: "), "{text}");
 }

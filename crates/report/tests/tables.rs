@@ -5,9 +5,9 @@ mod common;
 use common::configuration;
 use pathmeter_model::example::{check, in_runs, unsupported};
 use pathmeter_model::{
-    Baseline, Comparison, EventChange, GateReason, GateReport, Measurement, PathComparison,
-    PathResult, RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow,
-    SettingsResult, SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
+    Comparison, EventChange, GateReason, GateReport, Measurement, PathComparison, PathResult,
+    RowShare, SettingChange, SettingCost, SettingGate, SettingOutcome, SettingRow, SettingsResult,
+    SettingsSet, Subject, Threshold, Unit, Verdict, compare, example,
 };
 use pathmeter_report::{
     AreaSums, Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows,
@@ -337,7 +337,6 @@ fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {
 fn settings_show_what_they_cost_the_paths_and_the_program() {
     let base = measurement("vmlinuz", "6.1.0", vec![in_runs("a.a", &[&[100, 100]])]);
     let audited = measurement("vmlinuz", "6.1.0", vec![in_runs("a.a", &[&[150, 150]])]);
-    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
     let moved = SettingChange {
         path: "a.a".to_owned(),
         verdict: Verdict::EventsDiffer,
@@ -348,7 +347,8 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
         pairs: None,
         events: vec![EventChange { event: "string-bytes".to_owned(), difference: -24 }],
     };
-    let row = |name: &str, new| baseline.row((name.to_owned(), "a source".to_owned()), new);
+    let about = |name: &str| (name.to_owned(), "a source".to_owned());
+    let row = |name: &str, new| SettingRow::compare(about(name), [&base, new]);
     let read =
         RowShare { name: "read".to_owned(), difference: 1200, per_call_difference: Some(50) };
     let unseen = |name: &str| {
@@ -375,7 +375,7 @@ fn settings_show_what_they_cost_the_paths_and_the_program() {
     ];
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
     let program = Some(vec!["ls".to_owned(), "-R".to_owned(), "a folder".to_owned()]);
-    let result = SettingsResult { program, ..example::settings(&baseline, set) };
+    let result = SettingsResult { program, ..example::settings(&base, set) };
     let results = std::slice::from_ref(&result);
     insta::assert_snapshot!(settings_tables(results, Rows::Folded, PLAIN));
     let all = settings_tables(results, Rows::All, PLAIN);
@@ -394,9 +394,9 @@ fn what_settings_turn_off_is_priced_by_what_the_kernel_costs_with_it() {
         measurement("vmlinuz", "6.1.0", paths.to_vec())
     };
     let base = of([415, 4000]);
-    let baseline = Baseline::new(base.clone(), vec![base]);
     let row = |name: &str, costs, off: Option<&str>| {
-        let row = baseline.row((name.to_owned(), "a source".to_owned()), &of(costs));
+        let about = (name.to_owned(), "a source".to_owned());
+        let row = SettingRow::compare(about, [&base, &of(costs)]);
         row.with_price_of(off.map(str::to_owned))
     };
     let read = RowShare { name: "read".to_owned(), difference: -50, per_call_difference: Some(-5) };
@@ -409,7 +409,7 @@ fn what_settings_turn_off_is_priced_by_what_the_kernel_costs_with_it() {
     ];
     let set = SettingsSet::new("mine".to_owned(), "a few".to_owned(), rows);
     let program = Some(vec!["ls".to_owned()]);
-    let result = SettingsResult { program, ..example::settings(&baseline, set) };
+    let result = SettingsResult { program, ..example::settings(&base, set) };
     let table = settings_tables(std::slice::from_ref(&result), Rows::Folded, PLAIN);
     insta::assert_snapshot!(table);
     assert!(!table.contains("-65") && !table.contains("-2,000"), "what costs does not save");

@@ -46,6 +46,9 @@ pub enum Event {
     DataLines,
     /// Distinct pages of 4 KiB whose data were accessed.
     DataPages,
+    /// Accesses to data of another line of 64 bytes than the access before, of rows and regions of
+    /// a program.
+    LineVisits,
     /// Distinct lines of 64 bytes from which instructions were executed.
     CodeLines,
     /// Distinct pages of 4 KiB from which instructions were executed.
@@ -83,7 +86,7 @@ pub enum Role {
 }
 
 /// The events without a class of slow instructions.
-const PLAIN: [Event; 23] = [
+const PLAIN: [Event; 24] = [
     Event::User,
     Event::Kernel,
     Event::StringBytes,
@@ -99,6 +102,7 @@ const PLAIN: [Event; 23] = [
     Event::MispredictedReturns,
     Event::DataLines,
     Event::DataPages,
+    Event::LineVisits,
     Event::CodeLines,
     Event::CodePages,
     Event::Clock,
@@ -155,6 +159,11 @@ impl Event {
         matches!(self, Self::Sleeps | Self::Preemptions | Self::WakeUps)
     }
 
+    /// Whether only rows and regions of a program have it.
+    pub fn is_of_programs(self) -> bool {
+        self.is_of_tasks() || self == Self::LineVisits
+    }
+
     /// Whether it is a class of instructions, so that it is known which function executes it.
     pub fn is_class(self) -> bool {
         matches!(self, Self::IndirectBranches | Self::MispredictedReturns | Self::Slow(_))
@@ -172,6 +181,7 @@ impl Event {
                 | Self::SplitAccesses
                 | Self::DataLines
                 | Self::DataPages
+                | Self::LineVisits
         )
     }
 
@@ -193,6 +203,7 @@ impl Event {
             Self::MispredictedReturns => "mispredicted-returns",
             Self::DataLines => "data-lines",
             Self::DataPages => "data-pages",
+            Self::LineVisits => "line-visits",
             Self::CodeLines => "code-lines",
             Self::CodePages => "code-pages",
             Self::Clock => "clock",

@@ -27,8 +27,8 @@ pub use error::ConditionError;
 use filter::restraint;
 pub use filter::{Filter, Ruleset};
 pub use module::Module;
+pub use setting::Setting;
 use setting::parameter;
-pub use setting::{Setting, WITHOUT_MEANING};
 use tool::HASH_DIGITS;
 pub use tool::{Sources, Tool};
 pub use unmet::{Unmet, UnmetCause};
@@ -357,8 +357,7 @@ impl Condition {
             Setting::Boot(word) => {
                 let name = parameter(word);
                 let of_module = name.contains('.') && !name.starts_with("sysctl.");
-                let meant = !name.starts_with(WITHOUT_MEANING);
-                of_module && meant && !names_parameter(vmlinux, name.as_bytes())
+                of_module && !names_parameter(vmlinux, name.as_bytes())
             }
             _ => false,
         };

@@ -37,7 +37,7 @@ pub use cache::{Cache, CacheError, Slot, Sought};
 pub use condition::proof::{Proof, ProofState, known_words};
 pub use condition::{
     Condition, ConditionError, Disk, Filter, Module, Ruleset, Setting, Sources, Tool, Unmet,
-    UnmetCause, WITHOUT_MEANING, refuse_own,
+    UnmetCause, refuse_own,
 };
 pub use error::{VmError, is_late, is_shortage};
 pub use machine::facts::Facts;

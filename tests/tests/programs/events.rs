@@ -161,3 +161,16 @@ fn functions_of_a_row_are_all_that_it_executed() {
         assert_eq!(sum, one.instructions, "{}", one.name);
     }
 }
+
+#[test]
+fn a_list_that_is_followed_twice_has_twice_its_lines_in_visits() {
+    // Of tests/programs/chase.c: a thousand nodes, each in a line of its own.
+    let run = run(&Scene::warm(), &[&built("base")], &["--json", "--lines"], &[&program("chase")]);
+    let result = run.json();
+    let region = row(&result, "user.chase");
+    let check = |name: &str| {
+        let mut checks = region["checks"].as_array().unwrap().iter();
+        checks.find(|check| check["name"] == name).unwrap()["value"].as_str().unwrap().to_owned()
+    };
+    assert_eq!((check("visits of lines"), check("lines")), ("2000".into(), "0".into()));
+}

@@ -49,6 +49,7 @@ fn build() -> PathBuf {
     for name in [
         "benches",
         "calls",
+        "chase",
         "clean",
         "compat32",
         "crew",

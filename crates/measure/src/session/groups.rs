@@ -167,8 +167,8 @@ impl Session {
         Ok(both.map(|(group, of)| self.document(image, of, (group, &points))).collect())
     }
 
-    /// The points between which paths of these groups wait. The kernel is asked for its symbols only
-    /// if one of them does.
+    /// The points between which paths of these groups wait. The kernel is asked for its symbols
+    /// only if one of them does.
     pub(crate) fn find_waits(
         &self,
         image: &Image,

@@ -56,7 +56,7 @@ impl Session {
     /// The key of a program's result: of this parcel, and what the plugin was `asked`.
     pub fn program_key(&self, image: &Image, parcel: &Parcel, asked: &str) -> Key {
         let parts = [
-            ("document", "program 10"),
+            ("document", "program 11"),
             ("pathmeter", env!("CARGO_PKG_VERSION")),
             ("image_sha256", image.sha256()),
             ("qemu", &self.qemu.version),

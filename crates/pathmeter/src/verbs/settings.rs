@@ -6,23 +6,22 @@ mod results;
 mod set;
 mod slope;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    Baseline, FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult,
-    SettingsSchema, SettingsSet, SideInfo,
+    FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
+    SettingsSet, SideInfo,
 };
 use pathmeter_report::{Format, Rows, SettingsRows, slope_table};
 use pathmeter_trace::Explain;
-use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError, WITHOUT_MEANING};
+use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};
 
 use self::gate::SettingGates;
 use self::results::Results;
 use self::set::Entry;
-pub(crate) use self::set::{BUNDLED, NEUTRAL, Set};
+pub(crate) use self::set::{BUNDLED, Set};
 use crate::cli::SettingsArgs;
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
@@ -40,12 +39,7 @@ use pathmeter_measure::recording::RecordablePath;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
-use pathmeter_measure::threads::{at_once, each};
-
-/// A parameter like [`NEUTRAL`], with which a setting is measured again whose changes may be
-/// layout. It makes the command line longer by more than the kernel aligns what it copies of it.
-const ANOTHER_LAYOUT: &str =
-    "boot:printk.pathmeter_again=1,without,meaning,and,longer,than,most,settings,so,that,data,move";
+use pathmeter_measure::threads::each;
 
 /// A guest's QEMU keeps to one CPU, and most machines have another.
 const AT_A_TIME: usize = 2;
@@ -85,13 +79,10 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     }
     let settings: usize = sets.iter().map(|set| set.in_order().count()).sum();
     let images = on_each(&image, &args.guest.cpu);
-    let begin = |took| {
-        // Those that are there already tell nothing of how long the others take.
-        if args.guest.results.is_none() {
-            screen.note(&ahead(settings, took));
-        }
-    };
-    let results = images.iter().map(|image| under(image).all(sets.clone(), &begin));
+    if args.guest.results.is_none() {
+        screen.note(&format!("settings to measure: {settings}, two at a time"));
+    }
+    let results = images.iter().map(|image| under(image).all(sets.clone()));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);
     let rows = SettingsRows::of(results.all());
     let text =
@@ -154,16 +145,14 @@ struct Under<'a> {
 
 /// What the rows are made against.
 struct Against {
-    paths: Baseline,
+    paths: Measurement,
     program: Option<Measurement>,
 }
 
 impl Under<'_> {
-    /// The rows of all sets. `begin` is told how long the first two measurements took.
-    fn all(&self, sets: Vec<Set>, begin: &dyn Fn(Duration)) -> Result<SettingsResult, Failure> {
-        let started = Instant::now();
+    /// The rows of all sets.
+    fn all(&self, sets: Vec<Set>) -> Result<SettingsResult, Failure> {
         let against = self.against()?;
-        begin(started.elapsed());
         let entries: Vec<&Entry> = sets.iter().flat_map(Set::in_order).collect();
         let mut rows = self.rows(&entries, &against)?.into_iter();
         let of_set = |set: Set| {
@@ -174,13 +163,12 @@ impl Under<'_> {
             }
             SettingsSet::new(set.name, set.title, rows)
         };
-        let base = against.paths.base();
+        let base = against.paths;
         Ok(SettingsResult {
             schema: SettingsSchema::V1,
             sets: sets.into_iter().map(of_set).collect(),
-            base: SideInfo::from(base),
-            configuration: base.configuration.clone(),
-            layout: self.layout(&against.paths),
+            base: SideInfo::from(&base),
+            configuration: base.configuration,
             program: self.program.map(|program| program.packed.command().to_vec()),
         })
     }
@@ -198,21 +186,11 @@ impl Under<'_> {
         rows.into_iter().collect()
     }
 
-    /// By how much the paths that are looked at differ by layout alone.
-    fn layout(&self, paths: &Baseline) -> BTreeMap<String, u64> {
-        let shown = paths.layout().iter().filter(|(path, _)| self.selection.holds(path));
-        shown.map(|(path, most)| (path.clone(), *most)).collect()
-    }
-
-    /// The kernel under the default, and with parameters without meaning.
+    /// The kernel under the default.
     fn against(&self) -> Result<Against, Failure> {
-        let neutral = self.image_with(&without_meaning(NEUTRAL)?)?;
-        let (base, again) =
-            at_once(|| self.measure(self.image, None), || self.measure(&neutral, None));
-        let paths = Baseline::new(base?, vec![again?]);
-        let program = self.run(self.image)?;
+        let (paths, program) = (self.measure(self.image, None)?, self.run(self.image)?);
         if let Some(gates) = &self.gates {
-            gates.check(paths.base(), program.as_ref())?;
+            gates.check(&paths, program.as_ref())?;
         }
         Ok(Against { paths, program })
     }
@@ -236,34 +214,17 @@ impl Under<'_> {
             }
             Err(failure) => return Err(failure),
         };
-        let row = against.paths.row(about(), &new);
-        let row = if row.is_in_doubt() { self.confirmed(row, entry, against)? } else { row };
-        // What a path costs was decided with all paths of the guests at hand.
-        let part = against.paths.row(about(), &self.selection.apply(new.clone()));
-        let row = row.only(&part, |path| self.selection.holds(path));
+        let shown = self.selection.apply(new.clone());
+        let row = SettingRow::compare(about(), [&against.paths, &shown]);
         // One that changed none of the paths that are shown may not have been in force.
         let row = row.with_proofs(new.configuration.proofs.clone()).with_price_of(turns_off());
-        let gate = self.gates.as_ref().map(|gates| gates.judge(&row, against.paths.base(), &new));
+        let gate = self.gates.as_ref().map(|gates| gates.judge(&row, &against.paths, &new));
         let row = SettingRow { gate, ..row };
         let row = if self.explain { self.explained(&image, row)? } else { row };
         match &against.program {
             Some(base) => self.beside_program(row, base, &image),
             None => Ok(row),
         }
-    }
-
-    /// The row of a setting whose changes may be layout, measured again with another one.
-    fn confirmed(
-        &self,
-        row: SettingRow,
-        entry: &Entry,
-        against: &Against,
-    ) -> Result<SettingRow, Failure> {
-        let Ok(both) = entry.condition.and(&without_meaning(ANOTHER_LAYOUT)?) else {
-            return Ok(row);
-        };
-        let again = self.measure(&self.image_with(&both)?, None)?;
-        Ok(against.paths.confirmed(row, &again))
     }
 
     /// The row with the function in which most of its largest change is, and the causes of all of
@@ -309,7 +270,7 @@ impl Under<'_> {
         image: &Image,
         program: Option<&CellProgram>,
     ) -> Result<Measurement, Failure> {
-        let name = told(&image.subject().name);
+        let name = image.subject().name;
         self.board.during(name, |it| cell::measure(self.session, image, program, it))
     }
 }
@@ -325,25 +286,6 @@ fn most(explain: &Explain) -> Option<FunctionShare> {
         difference: most.difference,
         of: difference.total,
     })
-}
-
-/// What a kernel is called on the screen: nobody has asked for words without meaning.
-fn told(name: &str) -> String {
-    let own = format!("boot:{WITHOUT_MEANING}");
-    let words: Vec<&str> = name.split(' ').filter(|word| !word.starts_with(&own)).collect();
-    let asked = words.join(" ");
-    match asked.strip_suffix(" under").unwrap_or(&asked) {
-        asked if asked == name => asked.to_owned(),
-        asked => format!("{asked}, laid out otherwise"),
-    }
-}
-
-/// What is to come: how many settings, and about how long, if two measurements at once took so
-/// long. Less than a second were results of the cache, and tell nothing.
-fn ahead(settings: usize, took: Duration) -> String {
-    let seconds = took.as_secs() * settings.div_ceil(AT_A_TIME) as u64;
-    let time = estimate(seconds).map_or_else(String::new, |time| format!(", {time}"));
-    format!("{settings} settings are measured, two at a time{time}")
 }
 
 /// How many settings are done, and about how long the others will take if they take as long as
@@ -362,14 +304,6 @@ fn estimate(seconds: u64) -> Option<String> {
         2..120 => Some(format!("about {seconds} seconds")),
         _ => Some(format!("about {} minutes", seconds.div_ceil(60))),
     }
-}
-
-/// The condition of a parameter without meaning.
-fn without_meaning(word: &str) -> Result<Condition, Failure> {
-    Condition::parse(word, &|name: &str| Err(name.to_owned())).map_err(|error| Failure::Usage {
-        message: error.to_string(),
-        help: "this is a mistake of pathmeter's own".to_owned(),
-    })
 }
 
 /// What became of a setting with which the kernel could not be measured.
@@ -396,22 +330,6 @@ fn obstacle(error: &VmError) -> (SettingOutcome, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_without_meaning_are_not_shown() {
-        assert_eq!(told(&format!("k under {NEUTRAL}")), "k, laid out otherwise");
-        let again = format!("k under boot:nopti {ANOTHER_LAYOUT}");
-        assert_eq!(told(&again), "k under boot:nopti, laid out otherwise");
-        assert_eq!(told("k under boot:nopti"), "k under boot:nopti");
-    }
-
-    #[test]
-    fn what_is_to_come_is_told_with_a_time_unless_nothing_was_measured() {
-        let told = |settings, seconds| ahead(settings, Duration::from_secs(seconds));
-        assert_eq!(told(23, 0), "23 settings are measured, two at a time");
-        assert_eq!(told(3, 10), "3 settings are measured, two at a time, about 20 seconds");
-        assert_eq!(told(23, 10), "23 settings are measured, two at a time, about 2 minutes");
-    }
 
     #[test]
     fn progress_says_how_long_the_others_will_take() {

@@ -138,17 +138,11 @@ fn a_set_is_what_settings_measures_of_it_under_each_condition() {
     scene.write("mine.toml", SET);
     assert_eq!(plan_again(&scene).code, Some(0));
     let plan = serde_json::from_str(&scene.read("plan.json")).unwrap();
-    let layout = "boot:printk.pathmeter=1";
     let of = |begin: &str| {
         let both = format!("{begin}boot:a=1 sysctl:vm.swappiness=1");
         let alone = begin.trim_end();
         let alone = if alone.is_empty() { "default" } else { alone };
-        [
-            (alone.to_owned(), 2, 1),
-            (format!("{begin}boot:a=1"), 2, 1),
-            (both, 2, 1),
-            (format!("{begin}{layout}"), 1, 0),
-        ]
+        [(alone.to_owned(), 2, 1), (format!("{begin}boot:a=1"), 2, 1), (both, 2, 1)]
     };
     let mut expected = [of(""), of("sysctl:a.b=1 ")].concat();
     expected.sort();

@@ -4,9 +4,7 @@
 //!
 //! 120 digits; 1,000 in the tests' long form (`make soak`).
 
-use pathmeter_model::{
-    Baseline, Boots, Joined, SettingsSet, Threshold, TimeComparison, compare, example,
-};
+use pathmeter_model::{Boots, Joined, SettingsSet, Threshold, TimeComparison, compare, example};
 use pathmeter_trace::Explain;
 use serde_json::{Value, json};
 
@@ -54,10 +52,9 @@ fn kinds() -> Vec<Kind> {
         "schema": "pathmeter.explained-comparison/1", "comparison": comparison,
         "explanations": [explain],
     });
-    let baseline = Baseline::new(base(), vec![base()]);
     let set =
         SettingsSet { name: "s".into(), title: "t".into(), rows: Vec::new(), sums: Vec::new() };
-    let settings = example::settings(&baseline, set);
+    let settings = example::settings(&base(), set);
     let paths: [(&str, u64, &[u64]); 2] =
         [("syscall.getppid", 9, &[3000, 3010, 3001]), ("switch.yield", 9, &[9000, 9001, 9002])];
     let times = example::times(&paths);

@@ -5,10 +5,10 @@ use pathmeter_experiment::{Experiment, ExperimentReport, Observed};
 use pathmeter_model::example::runs::{program, row, run};
 use pathmeter_model::example::{path, unsupported};
 use pathmeter_model::{
-    Baseline, Check, History, HistorySchema, Joined, KeptKind, KeptResult, Measurement,
-    PathHistory, PathResult, Point, ProgramSlopeResult, RowKind, SettingOutcome, SettingRow,
-    SettingsSet, SideInfo, SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison,
-    Times, Unit, compare, example,
+    Check, History, HistorySchema, Joined, KeptKind, KeptResult, Measurement, PathHistory,
+    PathResult, Point, ProgramSlopeResult, RowKind, SettingOutcome, SettingRow, SettingsSet,
+    SideInfo, SlopeResult, SlopeRows, SlopeSchema, Status, Threshold, TimeComparison, Times, Unit,
+    compare, example,
 };
 use pathmeter_report::{PageSection, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
@@ -197,19 +197,19 @@ pub(crate) fn experiment() -> PageSection {
 /// What settings cost: one much, one nothing, one that was not measured.
 pub(crate) fn settings() -> PageSection {
     let [base, audited] = [3000, 3162].map(|cost| result("6.1.0", [cost, 900, 5000]));
-    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
     let about = |name: &str| (format!("boot:{name}{HOSTILE}"), HOSTILE.to_owned());
+    let row = |name: &str, new| SettingRow::compare(about(name), [&base, new]);
     let cheaper = result("6.1.0", [2500, 900, 5000]);
     let isolation = Some(format!("page table isolation{HOSTILE}"));
     let rows = vec![
-        SettingRow { all: true, ..baseline.row(about("all=1"), &audited) },
-        baseline.row(about("nopti"), &cheaper).with_price_of(isolation),
-        baseline.row(about("audit=1"), &audited),
-        baseline.row(about("nothing=1"), &base),
+        SettingRow { all: true, ..row("all=1", &audited) },
+        row("nopti", &cheaper).with_price_of(isolation),
+        row("audit=1", &audited),
+        row("nothing=1", &base),
         SettingRow::without(about("nosmt"), SettingOutcome::Unseen, Some(HOSTILE.to_owned())),
     ];
     let set = SettingsSet::new(HOSTILE.to_owned(), HOSTILE.to_owned(), rows);
-    PageSection::Settings(Box::new(example::settings(&baseline, set)))
+    PageSection::Settings(Box::new(example::settings(&base, set)))
 }
 
 /// What each further rule costs: a line for one path, a bend for another; a program beside them.
@@ -219,7 +219,6 @@ pub(crate) fn slope() -> PageSection {
     let steps = steps.map(|(number, costs)| (number, result("6.1.0", costs)));
     let numbers = steps.iter().map(|(number, _)| *number).collect();
     let steps: Vec<_> = steps.iter().map(|(number, result)| (*number, result)).collect();
-    let baseline = Baseline::new(base.clone(), vec![base.clone()]);
     let slope = SlopeResult {
         schema: SlopeSchema::V1,
         base: SideInfo::from(&base),
@@ -227,9 +226,9 @@ pub(crate) fn slope() -> PageSection {
         setting: format!("audit:{{1,2,4}}{HOSTILE}"),
         unit: format!("rule{HOSTILE}"),
         numbers,
-        paths: SlopeRows::of_paths(&baseline, &steps, |_| true),
+        paths: SlopeRows::of_paths(&base, &steps, |_| true),
         program: Some(vec![HOSTILE.to_owned()]),
-        program_rows: Some(SlopeRows::of_paths(&baseline, &steps, |_| true)),
+        program_rows: Some(SlopeRows::of_paths(&base, &steps, |_| true)),
     };
     slope.check().unwrap();
     PageSection::Slope(Box::new(slope))

@@ -179,7 +179,8 @@ impl RegionWindow {
 /// What the plugin counts only if it is asked for, since that takes longer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AlsoCounted {
-    /// The lines and pages of data that the kernel touches, each once a call.
+    /// The lines and pages of data that the kernel touches, each once a call; and visits of lines,
+    /// by programs, too.
     pub lines: bool,
     /// The returns that a processor mispredicts.
     pub returns: bool,
@@ -187,7 +188,8 @@ pub struct AlsoCounted {
 
 /// The events that the plugin counts in rows and regions.
 pub fn counted_events(also: AlsoCounted) -> impl Iterator<Item = Event> {
-    let lines = [Event::DataLines, Event::DataPages].into_iter().filter(move |_| also.lines);
+    let lines = [Event::DataLines, Event::DataPages, Event::LineVisits];
+    let lines = lines.into_iter().filter(move |_| also.lines);
     let classes = classes().filter(|class| also.returns || *class != Event::MispredictedReturns);
     let mut counted: Vec<Event> =
         std::iter::once(Event::StringBytes).chain(lines).chain(classes).collect();
@@ -388,8 +390,15 @@ impl<R: Read> Reader<R> {
     fn region(&mut self) -> Result<(), &'static str> {
         let name = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
-        let (string_bytes, held, failed) = (self.number()?, self.number()?, self.number()?);
-        let events = self.events([(Event::StringBytes, string_bytes)])?;
+        let string_bytes = self.number()?;
+        let (lines, pages, visits) = (self.number()?, self.number()?, self.number()?);
+        let (held, failed) = (self.number()?, self.number()?);
+        let events = self.events([
+            (Event::StringBytes, string_bytes),
+            (Event::DataLines, lines),
+            (Event::DataPages, pages),
+            (Event::LineVisits, visits),
+        ])?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
         let keep = self.windows < MAX_ALL_WINDOWS;
@@ -497,11 +506,12 @@ impl<R: Read> Reader<R> {
         let instructions =
             steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
         let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
-        let (checks, faults) = (self.number()?, self.number()?);
+        let (visits, checks, faults) = (self.number()?, self.number()?, self.number()?);
         let events = self.events([
             (Event::StringBytes, string_bytes),
             (Event::DataLines, lines),
             (Event::DataPages, pages),
+            (Event::LineVisits, visits),
         ])?;
         Ok(AccountRow { kind, id, calls, steps, instructions, events, checks, faults })
     }

@@ -38,11 +38,12 @@ impl<R: Read> Reader<R> {
         let number = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
         let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
-        let ended = self.number()?;
+        let (visits, ended) = (self.number()?, self.number()?);
         let events = self.events([
             (Event::StringBytes, string_bytes),
             (Event::DataLines, lines),
             (Event::DataPages, pages),
+            (Event::LineVisits, visits),
         ])?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a window has less than no instruction")?;

@@ -44,7 +44,7 @@ impl Stream {
         told
     }
 
-    pub(super) fn rows(self, idled: u64, rows: &[[u64; 11]]) -> Self {
+    pub(super) fn rows(self, idled: u64, rows: &[[u64; 12]]) -> Self {
         self.record(1, &[&[idled, rows.len() as u64][..], &rows.concat()].concat())
     }
 
@@ -82,13 +82,18 @@ fn window<const N: usize>(numbers: [(Event, u64); N]) -> RegionWindow {
 #[test]
 fn events_are_those_of_the_classes_and_others() {
     let last = classes().position(|it| it == Event::MispredictedReturns).unwrap() as u64;
-    let classed = [[1, 7, 1, 9, 0, 8, 5, 3, 0, 0].as_slice(), &[2, 0, 4, last, 6]].concat();
+    let classed = [[1, 7, 1, 9, 0, 8, 5, 3, 7, 0, 0].as_slice(), &[2, 0, 4, last, 6]].concat();
     let stream = Stream::new().record(1, &[&[0, 1], &classed[..]].concat());
     let row = &stream.run().rows[0];
     let named: Vec<_> = Event::all().map(|event| (event.word(), row.events.of(event))).collect();
     let some: Vec<_> = named.into_iter().filter(|(_, number)| *number > 0).collect();
-    let expected =
-        [("string-bytes", 8), ("mispredicted-returns", 6), ("data-lines", 5), ("data-pages", 3)];
+    let expected = [
+        ("string-bytes", 8),
+        ("mispredicted-returns", 6),
+        ("data-lines", 5),
+        ("data-pages", 3),
+        ("line-visits", 7),
+    ];
     let all = AlsoCounted { lines: true, returns: true };
     assert_eq!(some, [&expected[..], &[("popf", 4)]].concat());
     for (event, number) in some {
@@ -99,7 +104,7 @@ fn events_are_those_of_the_classes_and_others() {
     assert!(counted_events(all).is_sorted());
     // A class that there is not, and more classes than there are.
     let odd = |events: &[u64]| {
-        let row = [&[1, 7, 1, 9, 0, 0, 0, 0, 0, 0][..], events].concat();
+        let row = [&[1, 7, 1, 9, 0, 0, 0, 0, 0, 0, 0][..], events].concat();
         Stream::new().record(1, &[&[0, 1], &row[..]].concat()).fault(0)
     };
     let classes = classes().len() as u64;
@@ -111,8 +116,11 @@ fn events_are_those_of_the_classes_and_others() {
 fn the_rows_of_two_runs_are_read_back() {
     let (big, timer) = (u64::MAX, u64::from(VECTOR | 0x30));
     let stream = Stream::new()
-        .rows(3, &[[1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0], [5, timer, 1, big, 0, 0, 0, 0, 0, 0, 0]])
-        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]]);
+        .rows(
+            3,
+            &[[1, 7, 2, 100, 10, 8, 5, 0, 0, 2, 1, 0], [5, timer, 1, big, 0, 0, 0, 0, 0, 0, 0, 0]],
+        )
+        .rows(0, &[[0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0, 0]]);
     let read = stream.read();
     assert_eq!((read.fault, read.runs.len()), (None, 2));
     let first = read.runs[0].as_ref().unwrap();
@@ -137,9 +145,9 @@ fn regions_belong_to_the_run_that_they_come_before() {
     let stream = Stream::new()
         .name(b"a")
         .name(b"b")
-        .record(4, &[1, 50, 5, 40, 3, 1, 0, 0])
-        .record(4, &[0, 20, 0, 20, 0, 0, 0, 0])
-        .record(4, &[1, 60, 0, 50, 0, 0, 0, 0])
+        .record(4, &[1, 50, 5, 40, 3, 0, 0, 0, 0, 1, 0])
+        .record(4, &[0, 20, 0, 20, 0, 0, 0, 0, 0, 0, 0])
+        .record(4, &[1, 60, 0, 50, 0, 0, 0, 0, 0, 0, 0])
         .rows(0, &[])
         .rows(0, &[]);
     let runs = stream.read().runs;
@@ -175,7 +183,7 @@ fn executions_beyond_the_bounds_are_counted_and_not_kept() {
     }
     for number in 0..regions {
         for _ in 0..MAX_WINDOWS + 2 {
-            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0, 0]);
+            stream = stream.record(4, &[number, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
         }
     }
     let run = stream.rows(0, &[]).run();
@@ -206,8 +214,8 @@ fn each_wrong_mark_is_told_by_its_names() {
 #[test]
 fn windows_between_two_points_are_read_back() {
     let run = Stream::new()
-        .record(8, &[3, 50, 5, 40, 3, 7, 0, 1, 0])
-        .record(8, &[3, 20, 0, 0, 0, 0, 0, 0, 0])
+        .record(8, &[3, 50, 5, 40, 3, 7, 0, 0, 1, 0])
+        .record(8, &[3, 20, 0, 0, 0, 0, 0, 0, 0, 0])
         .record(9, &[3, 6, 10, 11, 12, 13, 14])
         .record(9, &[0, 0, 0, 1, 0, 0, 0])
         .rows(0, &[])
@@ -232,7 +240,7 @@ fn windows_between_two_points_are_read_back() {
 fn no_more_windows_are_taken_than_the_plugin_tells() {
     let plugin = constants("program/window_marks.c");
     assert_eq!(plugin["MOST_TOLD"], MAX_WINDOWS as u64);
-    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 0, 1, 0]);
+    let one = |stream: Stream| stream.record(8, &[0, 1, 0, 1, 0, 0, 0, 0, 1, 0]);
     let most = (0..=MAX_WINDOWS).fold(Stream::new(), |stream, _| one(stream));
     let run = most.clone().rows(0, &[]).run();
     assert_eq!(run.windows[0].windows.len(), MAX_WINDOWS + 1);
@@ -261,7 +269,7 @@ fn events_in_cells_are_read_back() {
 }
 
 /// A row of own work as a process has it.
-const READ: [u64; 11] = [1, 7, 2, 100, 10, 8, 0, 0, 0, 0, 0];
+const READ: [u64; 12] = [1, 7, 2, 100, 10, 8, 0, 0, 0, 0, 0, 0];
 
 /// Two processes, of which the first, `a`, started the other one, `b`.
 fn family() -> Stream {
@@ -449,7 +457,7 @@ fn sleeps_that_can_not_be_are_refused() {
 
 #[test]
 fn a_lost_run_is_one_and_takes_its_regions_along() {
-    let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0, 0]);
+    let stream = Stream::new().name(b"a").record(4, &[0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
     let read = stream.record(2, &[4]).rows(0, &[]).read();
     assert_eq!(read.runs[0], Err(Lost::of(4)));
     assert_eq!(read.runs[1].as_ref().unwrap().regions, []);
@@ -458,7 +466,7 @@ fn a_lost_run_is_one_and_takes_its_regions_along() {
 #[test]
 fn what_is_no_stream_is_refused_by_what_is_wrong() {
     let good = || Stream::new().name(b"a");
-    let row = [1, 7, 2, 100, 10, 8, 5, 0, 2, 1, 0];
+    let row = [1, 7, 2, 100, 10, 8, 5, 0, 0, 2, 1, 0];
     let unknown = KINDS.len() as u64;
     for (stream, runs, fault) in [
         (Stream(b"PM".to_vec()), 0, "it is cut short"),
@@ -466,25 +474,33 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(23, &[]), 0, "it has a record of an unknown kind"),
         (good().rows(0, &[]).record(0, &[]), 1, "it has a record of an unknown kind"),
         (good().record(1, &[0, MAX_ROWS + 1]), 0, "a run has too many rows"),
-        (good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
-        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
         (
-            good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
+            good().rows(0, &[[unknown, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
+            0,
+            "a row's kind is unknown",
+        ),
+        (good().rows(0, &[[11, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]), 0, "a row's kind is unknown"),
+        (
+            good().rows(0, &[[1, 1 << 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]),
             0,
             "a row's id is out of range",
         ),
         (
-            good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0, 0, 0]]),
+            good().rows(0, &[[1, 0, 1, 5, 6, 0, 0, 0, 0, 0, 0, 0]]),
             0,
             "a row has less than no instruction",
         ),
         (good().record(3, &[MAX_NAME + 1]), 0, "a name is too long, or there are too many"),
         (
-            good().record(4, &[1, 1, 0, 1, 0, 0, 0, 0]),
+            good().record(4, &[1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]),
             0,
             "it refers to a name that it has not told",
         ),
-        (good().record(4, &[0, 1, 2, 1, 0, 0, 0, 0]), 0, "a region has less than no instruction"),
+        (
+            good().record(4, &[0, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0]),
+            0,
+            "a region has less than no instruction",
+        ),
         (good().record(5, &[0, 4]), 0, "it refers to a name that it has not told"),
         (good().record(6, &[7, 0, 0]), 0, "a region is marked wrongly in an unknown way"),
         (good().record(7, &[unknown, 0, 1, 1, 1, 0]), 0, "a row's kind is unknown"),
@@ -492,11 +508,15 @@ fn what_is_no_stream_is_refused_by_what_is_wrong() {
         (good().record(22, &[unknown, 0, 1, 0, 1]), 0, "a row's kind is unknown"),
         (good().record(22, &[1, 0, 1, 64, 1]), 0, "an event is unknown"),
         (
-            good().record(8, &[0, 1, 2, 1, 0, 0, 0, 1, 0]),
+            good().record(8, &[0, 1, 2, 1, 0, 0, 0, 0, 1, 0]),
             0,
             "a window has less than no instruction",
         ),
-        (good().record(8, &[32, 1, 0, 1, 0, 0, 0, 1, 0]), 0, "a window's number is out of range"),
+        (
+            good().record(8, &[32, 1, 0, 1, 0, 0, 0, 0, 1, 0]),
+            0,
+            "a window's number is out of range",
+        ),
         (good().record(9, &[32, 0, 0, 0, 0, 0, 0]), 0, "a window's number is out of range"),
         (Stream([&good().0[..], &[2], &[0xff; 10]].concat()), 0, "it has a number of more than 64"),
         (good().rows(0, &[row]).record(3, &[3]), 1, "it is cut short"),
@@ -519,10 +539,10 @@ fn a_stream_cut_anywhere_has_the_runs_before_that() {
         .record(12, &[&[2], &READ[..]].concat())
         .record(13, &[0, 0, 9])
         .record(14, &SLEEP)
-        .record(4, &[0, 300, 0, 1, 0, 0, 0, 0])
-        .rows(0, &[[0; 11]]);
+        .record(4, &[0, 300, 0, 1, 0, 0, 0, 0, 0, 0, 0])
+        .rows(0, &[[0; 12]]);
     let whole =
-        one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0, 0, 0]]);
+        one.clone().record(6, &[1, 0, NONE]).rows(1, &[[4, 5, 600, 700, 0, 0, 0, 0, 0, 0, 0, 0]]);
     let expected = whole.read().runs;
     for length in 0..whole.0.len() {
         let read = Stream(whole.0[..length].to_vec()).read();

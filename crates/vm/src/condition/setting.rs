@@ -10,10 +10,6 @@ use crate::condition::filter::{Filter, Ruleset};
 use crate::condition::proof::Question;
 use crate::condition::tool::Tool;
 
-/// Begins words that a kernel takes and that mean nothing, on purpose: with them its data is laid
-/// out otherwise. Nothing is asked of them.
-pub const WITHOUT_MEANING: &str = "printk.pathmeter";
-
 /// One setting of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
@@ -113,7 +109,6 @@ impl Setting {
     /// The files that show whether it took effect.
     pub(super) fn questions(&self) -> Vec<Question> {
         match self {
-            Self::Boot(word) if word.starts_with(WITHOUT_MEANING) => Vec::new(),
             Self::Boot(word) => Question::of_word(word),
             Self::Sysctl { name, .. } => {
                 vec![Question::held(sysctl_path(name))]

@@ -308,7 +308,7 @@ fn a_modules_parameter_is_one_that_the_kernels_data_names() {
     for word in ["boot:printk.no=1", "boot:printk.tim=1", "boot:x.y"] {
         assert_eq!(missing(word, data).as_deref(), Some(word));
     }
-    assert_eq!(missing("boot:sysctl.vm.x=1 boot:printk.pathmeter=1 sysctl:a.b=1", data), None);
+    assert_eq!(missing("boot:sysctl.vm.x=1 sysctl:a.b=1", data), None);
 }
 
 #[test]
@@ -322,7 +322,6 @@ fn what_shows_a_setting_is_read_once_and_asked_of_the_agent() {
     let settings: Vec<_> = condition::read(&file).unwrap().collect();
     assert_eq!(settings.len(), 4 + reads.len() - 1);
     assert!(settings[4..].iter().all(|it| it.kind == SettingKind::Show));
-    assert_eq!(parse("boot:printk.pathmeter=1").unwrap().reads(), []);
 }
 
 #[test]

@@ -1,39 +1,21 @@
 //! The conditions of a plan: those that are wanted, and under each of them what `settings` measures
 //! of the sets that are.
-//!
-//! `settings` measures some settings once more, laid out otherwise: which, it decides by their
-//! results, so they are no cells of a plan.
 
 use pathmeter_plan::{Placed, Wanted};
 
 use super::bench::Bench;
-use crate::verbs::settings::{NEUTRAL, Set};
+use crate::verbs::settings::Set;
 use pathmeter_measure::failure::Failure;
 
-/// A condition of cells.
-pub(super) struct PlanCondition {
-    /// As `--under` takes it, with one space between settings; None for the default.
-    pub(super) under: Option<String>,
-    /// Whether it only shows which numbers depend on layout: then only the paths are measured.
-    pub(super) is_layout: bool,
-}
-
-/// A setting of a set, or the parameter without meaning.
-struct PlanSetting {
-    /// The line that names the set.
-    line: usize,
-    text: String,
-    is_layout: bool,
-}
-
-/// The conditions; one may occur twice.
+/// The conditions of cells, each as `--under` takes it, with one space between settings; None is
+/// the default. One may occur twice.
 ///
 /// # Errors
 /// One can't be, with the line that wants it.
 pub(super) fn conditions(
     bench: &Bench,
     wanted: &Wanted,
-) -> Result<Vec<PlanCondition>, (usize, Failure)> {
+) -> Result<Vec<Option<String>>, (usize, Failure)> {
     let named = wanted.under.iter().map(|under| named(bench, under));
     let mut named: Vec<Option<String>> = named.collect::<Result<_, _>>()?;
     if named.is_empty() {
@@ -42,12 +24,12 @@ pub(super) fn conditions(
     let settings = settings(&wanted.sets)?;
     let mut conditions = Vec::new();
     for under in named {
-        for PlanSetting { line, text, is_layout } in &settings {
+        for (line, text) in &settings {
             let both = under.iter().chain([text]).cloned().collect::<Vec<_>>().join(" ");
             bench.condition(&both).map_err(|failure| (*line, failure))?;
-            conditions.push(PlanCondition { under: Some(both), is_layout: *is_layout });
+            conditions.push(Some(both));
         }
-        conditions.push(PlanCondition { under, is_layout: false });
+        conditions.push(under);
     }
     Ok(conditions)
 }
@@ -65,17 +47,14 @@ fn named(bench: &Bench, under: &Placed) -> Result<Option<String>, (usize, Failur
     Ok((!is_default).then_some(text))
 }
 
-/// What is measured of the sets under each condition, beside the condition itself.
-fn settings(sets: &[Placed]) -> Result<Vec<PlanSetting>, (usize, Failure)> {
+/// What is measured of the sets under each condition, beside the condition itself: settings as they
+/// are written, each with the line that names its set.
+fn settings(sets: &[Placed]) -> Result<Vec<(usize, String)>, (usize, Failure)> {
     let mut settings = Vec::new();
     for Placed { text: name, line } in sets {
-        if settings.is_empty() {
-            settings.push(PlanSetting { line: *line, text: NEUTRAL.to_owned(), is_layout: true });
-        }
         let set = Set::open(name).map_err(|failure| (*line, failure))?;
         let seen = set.in_order().filter(|entry| entry.unseen.is_none());
-        let text = seen.map(|entry| entry.text.clone());
-        settings.extend(text.map(|text| PlanSetting { line: *line, text, is_layout: false }));
+        settings.extend(seen.map(|entry| (*line, entry.text.clone())));
     }
     Ok(settings)
 }

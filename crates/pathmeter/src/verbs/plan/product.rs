@@ -6,7 +6,6 @@ use std::thread::available_parallelism;
 use pathmeter_plan::Cell;
 
 use super::bench::Bench;
-use super::conditions::PlanCondition;
 use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
@@ -19,7 +18,8 @@ pub(super) type OnCpu<'a> = (&'a Option<String>, Arc<Session>);
 /// What each kernel is measured on.
 pub(super) struct Product<'a> {
     pub(super) bench: &'a Bench,
-    pub(super) conditions: &'a [PlanCondition],
+    /// As `--under` takes them; None for the default.
+    pub(super) conditions: &'a [Option<String>],
     pub(super) cpus: &'a [OnCpu<'a>],
     /// Whether all paths are measured.
     pub(super) paths: bool,
@@ -41,11 +41,10 @@ impl Product<'_> {
     /// The cells of the kernel with this number.
     fn of_one(&self, number: usize, image: &Image) -> Result<Vec<Cell>, Failure> {
         let mut cells = Vec::new();
-        for condition in self.conditions {
-            let under = &condition.under;
+        for under in self.conditions {
             let image = self.bench.under(image, under.as_deref())?;
             for (cpu, session) in self.cpus {
-                cells.extend(self.runs(condition).map(|program| Cell {
+                cells.extend(self.runs().map(|program| Cell {
                     id: cell::id(session, &image, program.map(|at| self.programs[at])),
                     image: number,
                     cpu: (*cpu).clone(),
@@ -58,9 +57,8 @@ impl Product<'_> {
     }
 
     /// None for all paths, and the number of each program.
-    fn runs(&self, condition: &PlanCondition) -> impl Iterator<Item = Option<usize>> {
+    fn runs(&self) -> impl Iterator<Item = Option<usize>> {
         let paths = self.paths.then_some(None);
-        let programs = if condition.is_layout { 0 } else { self.programs.len() };
-        paths.into_iter().chain((0..programs).map(Some))
+        paths.into_iter().chain((0..self.programs.len()).map(Some))
     }
 }

@@ -1,8 +1,8 @@
 //! `settings --check`: whether what settings cost passes as a gate.
 //!
 //! Contract: what a row shows as changed is judged, as `compare --check` judges the kernel under
-//! the default against the kernel under the setting; what layout alone may have moved is not. A
-//! setting that the kernel does not know costs nothing, and passes.
+//! the default against the kernel under the setting. A setting that the kernel does not know costs
+//! nothing, and passes.
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
@@ -98,7 +98,7 @@ impl SettingGates {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_model::{Baseline, example, gate_lines};
+    use pathmeter_model::{example, gate_lines};
 
     use super::*;
 
@@ -110,9 +110,9 @@ mod tests {
 
     fn judged(budget: Option<&str>, new: [u64; 2]) -> SettingGate {
         let base = result([1000, 3000]);
-        let baseline = Baseline::new(base.clone(), vec![base.clone()]);
         let new = result(new);
-        let row = baseline.row(("boot:audit=1".to_owned(), String::new()), &new);
+        let about = ("boot:audit=1".to_owned(), String::new());
+        let row = SettingRow::compare(about, [&base, &new]);
         let folder = tempfile::tempdir().unwrap();
         let budget = budget.map(|text| {
             let file = folder.path().join("budget.toml");

@@ -23,9 +23,6 @@ pub(crate) const BUNDLED: [(&str, &str); 5] = [
     ("scheduling", include_str!("../../../sets/scheduling.toml")),
     ("security", include_str!("../../../sets/security.toml")),
 ];
-/// A parameter that every kernel takes and none has: what differs with it is layout. Kernels say
-/// nothing of unknown parameters of their modules, and do not hand them to the agent.
-pub(crate) const NEUTRAL: &str = "boot:printk.pathmeter=1";
 /// Longest file of a set.
 const MOST_BYTES: u64 = 1 << 20;
 /// Most settings of a set: each is a kernel to boot.

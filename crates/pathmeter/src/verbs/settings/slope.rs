@@ -34,14 +34,14 @@ impl Under<'_> {
         let paths: Vec<_> = each().map(|(number, (paths, _))| (number, paths)).collect();
         let programs = each().filter_map(|(number, (_, run))| Some((number, run.as_ref()?)));
         let programs: Vec<_> = programs.collect();
-        let base = against.paths.base();
+        let base = &against.paths;
         Ok(SlopeResult {
             schema: SlopeSchema::V1,
             base: SideInfo::from(base),
             configuration: base.configuration.clone(),
             setting: slope.text.clone(),
             unit: slope.unit.to_owned(),
-            paths: SlopeRows::of_paths(&against.paths, &paths, |path| self.selection.holds(path)),
+            paths: SlopeRows::of_paths(base, &paths, |path| self.selection.holds(path)),
             program: self.program.map(|program| program.packed.command().to_vec()),
             program_rows: against.program.map(|base| SlopeRows::of_program(&base, &programs)),
             numbers,
