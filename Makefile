@@ -7,6 +7,11 @@
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pathmeter
 CARGO := cargo
 
+# Cargo's tests unwind. With a profile that aborts, all that a test and the command both need would
+# be compiled for either. The guest's programs can't unwind, having no std, so they come alone.
+UNWIND := --config 'profile.dev.panic="unwind"'
+HOSTED := --workspace --exclude pathmeter-agent $(UNWIND)
+
 # PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
 BUILD_PACKAGES := gcc:cc libc6-dev binutils:ld make:make
 RUN_PACKAGES := $(BUILD_PACKAGES) qemu-system-x86:qemu-system-x86_64
@@ -84,7 +89,7 @@ run-needs: kernels
 	@scripts/packages.sh $(RUN_PACKAGES)
 
 run-build:
-	@$(CARGO) build --locked -p pathmeter --config 'profile.dev.panic="unwind"'
+	@$(CARGO) build --locked -p pathmeter $(UNWIND)
 
 # Each part says how long it took, as scripts/stages.sh has it.
 check: cargo ## lints and unit tests, without kernels: the tests' first tier
@@ -92,7 +97,8 @@ check: cargo ## lints and unit tests, without kernels: the tests' first tier
 
 unit-test: cargo
 	@scripts/packages.sh $(LINT_PACKAGES)
-	$(CARGO) test --locked --workspace --tests --quiet
+	$(CARGO) test --locked $(HOSTED) --tests --quiet
+	$(CARGO) test --locked -p pathmeter-agent --tests --quiet
 
 full: cargo ## all that a release must pass: check, test, portability, fuzzing, the book
 	@scripts/stages.sh check test test-rest portability-short fuzz page-test book
@@ -103,7 +109,8 @@ book: ## the documents as a book, by mdBook, in target/book
 	mdbook build
 
 test: cargo fixtures ## the second tier: tests on kernels that it fetches and builds first
-	$(CARGO) test --locked --workspace --tests
+	$(CARGO) test --locked $(HOSTED) --tests
+	$(CARGO) test --locked -p pathmeter-agent --tests
 	@$(END_TO_END) core
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
@@ -114,7 +121,7 @@ test-rest: cargo fixtures ## all end-to-end tests that `make test` leaves out, f
 test-moved: cargo fixtures ## end-to-end tests on built kernels with another layout
 	@MORE=$(abspath tests/kernels/moved) PATHMETER_TEST_KERNELS=$(CACHE)/moved-kernels \
 		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
-		$(CARGO) test --locked --workspace --test e2e -- --skip examples:: --skip counter::
+		$(CARGO) test --locked $(HOSTED) --test e2e -- --skip examples:: --skip counter::
 
 test-part: cargo fixtures ## the part of these, and of other checks, that the commit decides: for CI
 	@part=$$(scripts/tests.sh of-commit); echo "part $$part"; \
@@ -130,17 +137,19 @@ END_TO_END = tier() { \
 		[ -e $(PATHMETER_TEST_KERNELS)/base.bzImage ] || return 0; \
 		names=$$(scripts/tests.sh "$$@") || return; \
 		RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(($$(nproc) + 1))} \
-			$(CARGO) test --locked --workspace --test e2e -- --exact $$names; \
+			$(CARGO) test --locked $(HOSTED) --test e2e -- --exact $$names; \
 	}; set -e; tier
 
 lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, licences
 	@scripts/packages.sh $(LINT_PACKAGES)
 	$(CARGO) fmt --all --check
 	cd fuzz && $(CARGO) fmt --check
-	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(CARGO) clippy --locked $(HOSTED) --all-targets -- -D warnings
+	$(CARGO) clippy --locked -p pathmeter-agent --all-targets -- -D warnings
 	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
 		--target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings
-	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked --workspace --no-deps --quiet
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked $(HOSTED) --no-deps --quiet
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --locked -p pathmeter-agent --no-deps --quiet
 	shellcheck $(SCRIPTS)
 	scripts/columns.sh
 	@if command -v cargo-deny >/dev/null; then \
@@ -156,7 +165,7 @@ fuzz: cargo ## fuzz what reads bytes from outside, each target for FUZZ_SECONDS=
 
 page-test: cargo ## the report's page in headless Chromium, which it installs
 	@scripts/packages.sh $(PAGE_PACKAGES)
-	PATHMETER_PAGE_TEST=1 $(CARGO) test --locked -p pathmeter-report --test page
+	PATHMETER_PAGE_TEST=1 $(CARGO) test --locked $(UNWIND) -p pathmeter-report --test page
 
 soak: cargo fixtures ## the tests' long forms, on every test kernel, and long fuzzing
 	tests/kernels/build.sh $(PATHMETER_TEST_KERNELS)
@@ -184,7 +193,7 @@ bless: cargo ## write the golden files that need no kernel anew: schemas, snapsh
 		-p pathmeter-witness-pmu -p pathmeter-image
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
-	PATHMETER_BLESS=1 $(CARGO) test --locked --workspace --test e2e -- examples:: counter::
+	PATHMETER_BLESS=1 $(CARGO) test --locked $(HOSTED) --test e2e -- examples:: counter::
 
 bench: cargo kernels ## take the measurements of docs/evidence/performance.md
 	@scripts/packages.sh $(RUN_PACKAGES) cpio:cpio lz4:lz4 xz-utils:xz zstd:zstd

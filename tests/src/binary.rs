@@ -15,12 +15,14 @@ pub fn pathmeter() -> &'static Path {
 }
 
 /// Builds it in the profile of these tests, and learns from cargo where it is, whatever the target
-/// folder is. It is built for the tests of the whole workspace, which have built it already: alone
-/// it would have other features of some crates, which cargo would compile again.
+/// folder is. It is built by the words that the Makefile has for all tests, which have built it
+/// already: alone it would have other features of some crates, which cargo would compile again.
 fn build() -> PathBuf {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.args(["test", "--locked", "--workspace", "--test", "command", "--no-run"]);
+    command.args(["test", "--locked", "--workspace", "--exclude", "pathmeter-agent"]);
+    command.args(["--config", "profile.dev.panic=\"unwind\""]);
+    command.args(["--test", "command", "--no-run"]);
     command.arg("--message-format=json").stderr(Stdio::inherit());
     if !cfg!(debug_assertions) {
         command.arg("--release");

@@ -100,6 +100,8 @@ fn a_cycle_is_one_that_a_core_can_have_or_there_is_none() {
 }
 
 /// Twice as long is found on any machine, in whatever load: it is far beyond what chance makes.
+/// Only a machine that is not still has no verdict, since base differs from its own copy there;
+/// its interval has the difference all the same.
 #[test]
 fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
     let both = [condition("default", None), condition("default", None)];
@@ -108,7 +110,16 @@ fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
     let times = measure(&wanted, &|_| ()).unwrap();
     let shown = |path: &str| path == "syscall.getppid";
     let comparison = TimeComparison::of_session(&times, shown, 0.02).unwrap();
-    assert_eq!(comparison.paths[0].verdict, TimeVerdict::Slower, "{comparison:?}");
+    let row = &comparison.paths[0];
+    match row.verdict {
+        TimeVerdict::Slower => {}
+        TimeVerdict::Undecidable => {
+            let why = row.reason.as_deref().unwrap_or_default();
+            assert!(why.contains("the machine is not still"), "{comparison:?}");
+        }
+        _ => panic!("{comparison:?}"),
+    }
+    assert!(row.interval.is_some_and(|[least, _]| least > 50.0), "{comparison:?}");
 }
 
 #[test]

@@ -3,14 +3,15 @@
 //! Everything that differs between the two is answered here: hash, bytes, the guest's settings,
 //! what of them a result's configuration shows, and what a failure means.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pathmeter_debuginfo::Measured;
 use pathmeter_image::{Boot, ImageError, ImageFault, KernelImage};
 use pathmeter_model::Subject;
-use pathmeter_vm::{Condition, Cpu, Module, Progress, Settings, VmError};
+use pathmeter_vm::{Condition, Cpu, Module, Progress, Settings, VmError, find_own_words};
 use serde::{Deserialize, Serialize};
 
 use crate::debug::{Debug, SharedDebugInfo};
@@ -33,6 +34,8 @@ pub struct Image {
     modules: Modules,
     /// Where it is kept once it was unpacked, if it is to be booted more than once.
     unpacked: Option<Unpacked>,
+    /// The words that its code looks for, once they were asked for: a plan asks for each condition.
+    own_words: Arc<OnceLock<BTreeSet<String>>>,
     /// Its debug information, shared by all that it is measured as.
     debug: Arc<Debug>,
 }
@@ -103,8 +106,8 @@ impl Image {
     /// Finds the kernel that the user named, and hashes it.
     pub fn open(name: &Path) -> Result<Self, Failure> {
         let (source, debug) = (Source::open(name)?, Arc::default());
-        let modules = Modules::default();
-        Ok(Self { source, cpu: None, condition: None, modules, unpacked: None, debug })
+        let (modules, own_words) = (Modules::default(), Arc::default());
+        Ok(Self { source, cpu: None, condition: None, modules, unpacked: None, own_words, debug })
     }
 
     /// The same, with the debug information of the vmlinux that the user named, if any.
@@ -137,12 +140,21 @@ impl Image {
         let mut condition = self.modules.condition(&kernel, condition)?;
         // A kernel that can't be read is reported where it is to be booted.
         if condition.has_other_words()
-            && let Ok(kernel) = self.load()
+            && let Ok(words) = self.find_own_words()
         {
-            let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = &kernel.boot;
-            condition = condition.for_kernel(vmlinux);
+            condition = condition.for_kernel(words);
         }
         Ok(Self { condition: Some(condition), ..self })
+    }
+
+    /// The words of the command line that its code looks for.
+    fn find_own_words(&self) -> Result<&BTreeSet<String>, ImageError> {
+        if let Some(words) = self.own_words.get() {
+            return Ok(words);
+        }
+        let kernel = self.load()?;
+        let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = &kernel.boot;
+        Ok(self.own_words.get_or_init(|| find_own_words(vmlinux)))
     }
 
     /// The kernel whose symbols are where this one has them: under the default condition, which
@@ -404,6 +416,17 @@ mod tests {
         let kernel = image.load().unwrap();
         std::fs::write(file.path(), b"another build").unwrap();
         assert!(Arc::ptr_eq(&kernel, &other.load().unwrap()));
+    }
+
+    #[test]
+    fn a_kernel_is_searched_once_for_its_own_words_whatever_it_is_measured_as() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pathmeter_lab::KERNEL).unwrap();
+        let image = Image::open(file.path()).unwrap();
+        let condition = Under::parse("boot:number=1").unwrap().condition;
+        image.clone().under(&condition).unwrap();
+        std::fs::remove_file(file.path()).unwrap();
+        assert!(image.find_own_words().is_ok(), "it was read again");
     }
 
     #[test]

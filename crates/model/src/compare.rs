@@ -44,6 +44,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         schema: ComparisonSchema::V1,
         base: SideInfo::from(base),
         new: SideInfo::from(new),
+        threshold_percent: Some(threshold.percent).filter(|percent| *percent > 0.0),
         summary: Summary::of(&paths),
         paths,
         program: ProgramComparison::of(base, new),

@@ -44,6 +44,9 @@ pub struct Comparison {
     /// admitted it.
     #[serde(default)]
     pub configuration_differences: Vec<ConfigurationDifference>,
+    /// Smaller changes, in percent of base, were judged to be none; absent if every change counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_percent: Option<f64>,
     /// How many paths have each verdict.
     pub summary: Summary,
     /// Where the differences come from; absent unless functions were asked for.

@@ -71,10 +71,14 @@ fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
             describe_events(other)
         )),
         _ if parts.is_empty() && count(Verdict::Same) > 0 => {
-            parts.push(format!(
-                "Nothing differs: {} cost the same.",
-                count_paths(count(Verdict::Same))
-            ));
+            let same = count_paths(count(Verdict::Same));
+            let verb = conjugate_cost(count(Verdict::Same));
+            parts.push(match comparison.threshold_percent {
+                None => format!("Nothing differs: {same} {verb} the same."),
+                Some(threshold) => {
+                    format!("Nothing differs by the threshold of {threshold} %: {same} compared.")
+                }
+            });
         }
         _ if parts.is_empty() => parts.push("No path could be compared.".to_owned()),
         _ => {}
@@ -195,7 +199,8 @@ pub(crate) fn describe_explanation(explain: &Explain) -> String {
         format!("{} → {} on {}", base.path, new.path, new.name)
     };
     let place = find_culprit(difference).map(|place| format!(", {place}")).unwrap_or_default();
-    format!("{sides}: {} instructions{place}.", signed(difference.total))
+    let unit = name_unit(difference.total, Unit::Instructions);
+    format!("{sides}: {} {unit}{place}.", signed(difference.total))
 }
 
 /// The function that a difference is in, for a sentence: the one that changed most in the same

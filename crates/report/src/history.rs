@@ -7,6 +7,7 @@ mod times;
 
 use pathmeter_model::{
     Blame, Comparison, History, KeptResult, PathComparison, Point, Status, Step, Unit, Verdict,
+    clean,
 };
 
 pub(crate) use self::amount::amount;
@@ -121,7 +122,8 @@ fn found(blame: &Blame, style: Style) -> String {
         let kept = &step.result;
         let times = step.times.as_ref().and_then(|row| row.difference).map(percent);
         let change = step.comparison.as_ref().map(describe_amount).or(times).unwrap_or_default();
-        format!("; the largest is #{} of {}, {change}", kept.number, day(kept))
+        let (number, label) = (kept.number, clean(&kept.label));
+        format!("; the largest is #{number} ({label}) of {}, {change}", day(kept))
     });
     let text = format!("{}: {steps} in {}{largest}", blame.path, plural(results, "result"));
     style.fill(&text, 0) + "\n"

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 
 use pathmeter_model::{
     Calls, Configuration, Execution, FunctionCost, Measurement, PathResult, RowCost, RowCosts,
-    RowKind, Written, command_line,
+    RowKind, Written, clean, command_line,
 };
 
 pub(crate) use comparison::program_comparison_table;
@@ -128,7 +128,7 @@ fn describe_written(written: &Written) -> String {
         0 => String::new(),
         _ => format!(" … {} bytes: --json has them", grouped(written.bytes)),
     };
-    beginning(first) + &more
+    beginning(&clean(first)) + &more
 }
 
 /// The functions of the rows that cost most, and of regions, if they were counted.

@@ -36,6 +36,7 @@ impl SettingsRows {
         }
         let new = SideInfo { name: format!("{}, under each setting", base.name), ..base.clone() };
         let comparison = Comparison {
+            threshold_percent: None,
             schema: ComparisonSchema::V1,
             base,
             new,

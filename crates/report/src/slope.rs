@@ -28,7 +28,7 @@ pub fn slope_table(result: &SlopeResult, shown: Rows, style: Style) -> String {
         _ => String::new(),
     };
     format!(
-        "{}\n{}{program}\n{}{}",
+        "{}: {}{program}\n{}{}",
         clean(&result.setting),
         section(result, &result.paths, ("path", shown), style),
         legend(result, style),

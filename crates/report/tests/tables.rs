@@ -421,6 +421,25 @@ fn what_settings_turn_off_is_priced_by_what_the_kernel_costs_with_it() {
 }
 
 #[test]
+fn the_largest_price_says_that_others_are_as_large() {
+    let of = |cost| measurement("vmlinuz", "6.1.0", vec![in_runs("a.call", &[&[cost, cost]])]);
+    let first_line = |costs: [u64; 2]| {
+        let row = |(name, cost): (&str, u64)| {
+            SettingRow::compare((name.to_owned(), String::new()), [&of(400), &of(cost)])
+        };
+        let rows = ["boot:a", "boot:b"].into_iter().zip(costs).map(row).collect();
+        let set = SettingsSet::new("mine".to_owned(), "two".to_owned(), rows);
+        let result = example::settings(&of(400), set);
+        let table = settings_tables(&[result], Rows::Folded, PLAIN);
+        table.lines().next().unwrap_or_default().to_owned()
+    };
+    let tied = first_line([411, 411]);
+    assert!(tied.contains("price, of boot:b and of 1 other: +11 instructions"), "{tied}");
+    let one = first_line([411, 410]);
+    assert!(one.contains("price, of boot:a: +11 instructions"), "{one}");
+}
+
+#[test]
 fn one_result_in_every_format_is_of_one_kernel() {
     let mut one = cloud();
     one.paths.push(example::unsupported("getcpu.rdpid", "no rdpid"));

@@ -22,7 +22,8 @@ pub(crate) use x86_64::help::{
     ASK_HELP, BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, INSTALL_HELP, OLD_HELP,
     OTHER_MACHINE_HELP, PORT_HELP, PORT_IN_PROGRAM_HELP, START_HELP, UNANSWERED,
 };
-pub(crate) use x86_64::looked_for::{KNOWN_TO_AGENT, looked_for};
+pub(crate) use x86_64::looked_for::KNOWN_TO_AGENT;
+pub use x86_64::looked_for::find_own_words;
 pub use x86_64::machine::FIRMWARE;
 pub(crate) use x86_64::machine::{
     ASKS_PROPERTIES, COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, LEFT_OUT, MACHINE, MACHINE_MEANS,

@@ -13,11 +13,12 @@ mod unmet;
 mod words;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 use pathmeter_wire::condition::{self, MAX_CONDITION, MAX_SHOWN, SettingKind};
 
-use crate::arch::{KNOWN_TO_AGENT, looked_for};
+use crate::arch::KNOWN_TO_AGENT;
 use crate::cache::entry::sha256;
 use crate::condition::proof::{Ignored, Proof, ProofState, Read};
 use crate::console::Tail;
@@ -113,11 +114,10 @@ impl Condition {
         self.other_words().next().is_some()
     }
 
-    /// The condition for this kernel, unpacked: the agent is not asked for the words that its code
-    /// looks for.
+    /// The condition for a kernel whose code looks for these words
+    /// ([`find_own_words`](crate::find_own_words)): the agent is not asked for them.
     #[must_use]
-    pub fn for_kernel(self, vmlinux: &[u8]) -> Self {
-        let found = looked_for(vmlinux);
+    pub fn for_kernel(self, found: &BTreeSet<String>) -> Self {
         let is_found = |word: &&str| {
             // Its value is the rest, if it has any.
             let name = word.split_inclusive('=').next().unwrap_or_default();

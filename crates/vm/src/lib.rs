@@ -25,6 +25,7 @@ mod machine;
 mod qemu;
 mod run;
 
+pub use arch::find_own_words;
 pub use arch::{
     Bochs, CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
     KnownStates, LACKS_HELP, Lack, Landmarks, Look, Looked, MOST_ENTRIES, NAMES, PROFILES, Priced,

@@ -80,7 +80,8 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let settings: usize = sets.iter().map(|set| set.in_order().count()).sum();
     let images = on_each(&image, &args.guest.cpu);
     if args.guest.results.is_none() {
-        screen.note(&format!("settings to measure: {settings}, two at a time"));
+        let verb = if settings == 1 { "setting is" } else { "settings are" };
+        screen.note(&format!("{settings} {verb} measured, two at a time"));
     }
     let results = images.iter().map(|image| under(image).all(sets.clone()));
     let results = Results::from(results.collect::<Result<Vec<_>, _>>()?);

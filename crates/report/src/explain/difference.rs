@@ -191,12 +191,18 @@ pub(super) fn footprint_table(compared: Compared<'_>, limits: Limits, style: Sty
         ("footprint", Align::Left),
     ]);
     let (base_counts, new_counts) = (counts_of(compared.base), counts_of(compared.new));
-    for (name, of) in MEASURES {
+    let numbers = MEASURES.map(|(name, of)| {
         let base = of(&compared.base.footprint, &base_counts);
-        let new = of(&compared.new.footprint, &new_counts);
-        if limits.most.is_some() && (base == new || !OF_A_SCREEN.contains(&name)) {
-            continue;
-        }
+        (name, base, of(&compared.new.footprint, &new_counts))
+    });
+    let is_shown = |(name, base, new): &(&str, u64, u64)| {
+        limits.most.is_none() || base != new && OF_A_SCREEN.contains(name)
+    };
+    let shown: Vec<_> = numbers.into_iter().filter(is_shown).collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    for (name, base, new) in shown {
         table.row([
             grouped(base).into(),
             grouped(new).into(),

@@ -15,7 +15,12 @@ use crate::severity::worst_first;
 pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
     let own = comparison.paths.iter().find(|row| kind(row) == Some(RowKind::OwnWork))?;
-    let text = describe_own_work(own)?;
+    let text = match (describe_own_work(own)?, comparison.threshold_percent) {
+        (text, Some(threshold)) if own.verdict == Verdict::Same => {
+            format!("{text}, by the threshold of {threshold} %")
+        }
+        (text, _) => text,
+    };
     let rows = comparison.paths.iter().filter(|row| row.work.is_some() && row.is_own_work());
     let changed: Vec<&PathComparison> = rows.filter(|row| is_changed(row)).collect();
     let place = find_place(&changed).filter(|_| own.verdict != Verdict::EventsDiffer);

@@ -13,10 +13,24 @@ pub(crate) fn sentence(result: &SettingsResult) -> String {
     let name = result.base.release.as_ref().unwrap_or(&result.base.name);
     let changed = || rows().filter(|row| row.outcome == SettingOutcome::Changed);
     let of = format!("{} of {}", changed().count(), plural(rows().count(), "setting"));
-    let all = changed().find(|row| row.all).and_then(|row| tell_price("Price of", row));
+    let all = changed()
+        .find(|row| row.all)
+        .and_then(|row| tell_price(&format!("Price of {}", row.name_priced()), row));
     let single = changed().filter(|row| !row.all);
     let most = single.max_by(|one, other| size(one).total_cmp(&size(other)));
-    let most = most.and_then(|row| tell_price("Largest single price, of", row));
+    let ties = |most: &SettingRow| {
+        let is_tie = |row: &&SettingRow| {
+            row.setting != most.setting && size(row).total_cmp(&size(most)).is_eq()
+        };
+        changed().filter(|row| !row.all).filter(is_tie).count()
+    };
+    let most = most.and_then(|row| {
+        let others = match ties(row) {
+            0 => String::new(),
+            others => format!(" and of {}", plural(others, "other")),
+        };
+        tell_price(&format!("Largest single price, of {}{others}", row.name_priced()), row)
+    });
     let cpu = cpu_name(&result.configuration.cpu);
     let change = if changed().count() == 1 { "changes" } else { "change" };
     let first = format!("{of} {change} what {name} executes on {cpu}.");
@@ -30,9 +44,11 @@ fn tell_price(head: &str, row: &SettingRow) -> Option<String> {
     let part = percent(largest.cost().percent);
     let by = by_how_much(largest);
     let by = if part.is_empty() { by } else { format!("{by} instructions ({part})") };
-    let median = row.median_cost().map(|it| format!(", median {}", of_median(it)));
+    // The median of one path is its price.
+    let median = row.median_cost().filter(|_| row.compared > 1);
+    let median = median.map(|it| format!(", median {}", of_median(it)));
     let median = median.unwrap_or_default();
-    Some(format!("{head} {}: {by} on {}{median}.", row.name_priced(), largest.path))
+    Some(format!("{head}: {by} on {}{median}.", largest.path))
 }
 
 fn size(row: &SettingRow) -> f64 {

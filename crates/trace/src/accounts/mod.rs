@@ -390,15 +390,9 @@ impl<R: Read> Reader<R> {
     fn region(&mut self) -> Result<(), &'static str> {
         let name = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
-        let string_bytes = self.number()?;
-        let (lines, pages, visits) = (self.number()?, self.number()?, self.number()?);
+        let memory = self.memory_events()?;
         let (held, failed) = (self.number()?, self.number()?);
-        let events = self.events([
-            (Event::StringBytes, string_bytes),
-            (Event::DataLines, lines),
-            (Event::DataPages, pages),
-            (Event::LineVisits, visits),
-        ])?;
+        let events = self.events(memory)?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a region has less than no instruction")?;
         let keep = self.windows < MAX_ALL_WINDOWS;
@@ -505,15 +499,20 @@ impl<R: Read> Reader<R> {
         let surplus = self.number()?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a row has less than no instruction")?;
-        let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
-        let (visits, checks, faults) = (self.number()?, self.number()?, self.number()?);
-        let events = self.events([
-            (Event::StringBytes, string_bytes),
-            (Event::DataLines, lines),
-            (Event::DataPages, pages),
-            (Event::LineVisits, visits),
-        ])?;
+        let memory = self.memory_events()?;
+        let (checks, faults) = (self.number()?, self.number()?);
+        let events = self.events(memory)?;
         Ok(AccountRow { kind, id, calls, steps, instructions, events, checks, faults })
+    }
+
+    /// The events of memory, which rows, regions and windows have in one order.
+    fn memory_events(&mut self) -> Result<[(Event, u64); 4], &'static str> {
+        let order = [Event::StringBytes, Event::DataLines, Event::DataPages, Event::LineVisits];
+        let mut events = order.map(|event| (event, 0));
+        for (_, number) in &mut events {
+            *number = self.number()?;
+        }
+        Ok(events)
     }
 
     /// These, and those that come next, each by the number of its class.

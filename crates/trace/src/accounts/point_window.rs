@@ -4,7 +4,6 @@ use std::io::Read;
 
 use super::{MAX_WINDOWS, Reader, RegionWindow};
 use crate::LoosePoints;
-use crate::event::Event;
 use crate::kernel::points;
 
 /// A window between two points of the kernel, in one run.
@@ -37,14 +36,9 @@ impl<R: Read> Reader<R> {
     pub(super) fn read_point_window(&mut self) -> Result<(), &'static str> {
         let number = self.number()?;
         let (steps, surplus, user) = (self.number()?, self.number()?, self.number()?);
-        let (string_bytes, lines, pages) = (self.number()?, self.number()?, self.number()?);
-        let (visits, ended) = (self.number()?, self.number()?);
-        let events = self.events([
-            (Event::StringBytes, string_bytes),
-            (Event::DataLines, lines),
-            (Event::DataPages, pages),
-            (Event::LineVisits, visits),
-        ])?;
+        let memory = self.memory_events()?;
+        let ended = self.number()?;
+        let events = self.events(memory)?;
         let instructions =
             steps.checked_sub(surplus).ok_or("a window has less than no instruction")?;
         let window = self.window_of(number)?;

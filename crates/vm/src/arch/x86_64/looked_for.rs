@@ -56,7 +56,7 @@ struct Call<'a> {
 }
 
 /// The words that a kernel's code looks for: those that have a value with an equals sign.
-pub(crate) fn looked_for(vmlinux: &[u8]) -> BTreeSet<String> {
+pub fn find_own_words(vmlinux: &[u8]) -> BTreeSet<String> {
     // The executable segment has the read-only data, too (Linux `vmlinux.lds.S`, `PHDRS`).
     let segments: Vec<(u64, &[u8])> = executable_segments(vmlinux).collect();
     let calls: Vec<Call<'_>> = segments.iter().flat_map(|it| calls(*it, &segments)).collect();
@@ -181,15 +181,15 @@ mod tests {
             ("mitigation", false, 2),
             ("two words", false, 1),
         ]);
-        let words: Vec<String> = looked_for(&kernel).into_iter().collect();
+        let words: Vec<String> = find_own_words(&kernel).into_iter().collect();
         assert_eq!(words, ["clearcpuid=", "nousershstk", "noxsave", "split_lock_detect="]);
     }
 
     #[test]
     fn a_kernel_without_a_known_word_and_what_is_no_kernel_look_for_nothing() {
-        assert!(looked_for(&vmlinux(&[("split_lock_detect", false, 0)])).is_empty());
-        assert!(looked_for(b"no kernel").is_empty());
-        assert!(looked_for(pathmeter_lab::KERNEL).is_empty());
+        assert!(find_own_words(&vmlinux(&[("split_lock_detect", false, 0)])).is_empty());
+        assert!(find_own_words(b"no kernel").is_empty());
+        assert!(find_own_words(pathmeter_lab::KERNEL).is_empty());
     }
 
     #[test]
