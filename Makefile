@@ -101,7 +101,7 @@ unit-test: cargo
 	$(CARGO) test --locked -p pathmeter-agent --tests --quiet
 
 full: cargo ## all that a release must pass: check, test, portability, fuzzing, the book
-	@scripts/stages.sh check test test-rest portability-short fuzz page-test book
+	@scripts/stages.sh check test test-rest lab-test portability-short fuzz page-test book
 
 book: ## the documents as a book, by mdBook, in target/book
 	@command -v mdbook >/dev/null || \
@@ -112,6 +112,10 @@ test: cargo fixtures ## the second tier: tests on kernels that it fetches and bu
 	$(CARGO) test --locked $(HOSTED) --tests
 	$(CARGO) test --locked -p pathmeter-agent --tests
 	@$(END_TO_END) core
+	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) core-test
+
+lab-test: ## the lab kernel's own tests, all of them under each of its variants
+	@scripts/packages.sh $(TEST_PACKAGES)
 	@$(MAKE) --no-print-directory -s -C lab OUT=$(LAB_OUT) test
 
 test-rest: cargo fixtures ## all end-to-end tests that `make test` leaves out, for half an hour
@@ -128,6 +132,7 @@ test-part: cargo fixtures ## the part of these, and of other checks, that the co
 		case $$part in \
 		0) $(MAKE) --no-print-directory portability-short ;; \
 		1) $(MAKE) --no-print-directory fuzz ;; \
+		2) $(MAKE) --no-print-directory lab-test ;; \
 		*) $(END_TO_END) part $$part ;; \
 		esac
 
@@ -309,7 +314,7 @@ cargo:
 		{ echo 'no cargo: install Rust 1.88 or newer, as with rustup' >&2; exit 1; }
 
 .PHONY: help run run-needs run-build check unit-test full bless book test lint fuzz page-test soak \
-	names chaos fingerprint \
+	names chaos fingerprint lab-test \
 	examples bench portability test-rest test-moved test-part \
 	portability-short portability-of oldest-rust witness witness-pmu showcase install deb \
 	deb-test kernels fixtures power-kernels power job-controller cargo

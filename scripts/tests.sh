@@ -6,12 +6,12 @@
 #   tests.sh part N      the Nth part of the rest, from 0; those of other checks have no tests
 #   tests.sh of-commit   the number of the part that CI runs for the commit that is checked out
 #
-# The first two parts are checks of their own, which the Makefile names. From the longest to the
+# The first three parts are checks of their own, which the Makefile names. From the longest to the
 # shortest, a test of the rest goes to the other part that has the least to do.
 set -eu
 table=$(dirname "$0")/../tests/times.txt
 parts=16
-checks=2
+checks=3
 
 names() {
 	awk -v tier="$1" '$1 == tier { print $3 }' "$table"

@@ -1,10 +1,12 @@
 #!/bin/bash
-# run.sh OUT short|long: boots the tests under every boot-time variant, and reports the outcome of
-# each boot. With QEMU=PROGRAM by that QEMU.
+# run.sh OUT core|whole|long: boots the tests under every boot-time variant, and reports the outcome
+# of each boot. With QEMU=PROGRAM by that QEMU.
 #
 # Boots with one CPU run under the instruction-counting clock, the others with parallel CPUs; two
-# boots at a time. The short form is CI's; the long one has more steps and forks, and a minute of
-# random system calls a boot.
+# boots at a time. The core form is that of every change: all tests on the kernel as it is, and of a
+# variant those of what the variant changes. The whole form runs all tests under each variant, also
+# with CPUs in parallel; the long one has more steps and forks, and a minute of random system calls
+# a boot.
 set -u
 out=$1 form=$2
 kernel=$out/kernel.elf
@@ -57,6 +59,18 @@ launch() {
 # Only in the long form.
 long() {
 	[ "$form" != long ] || "$@"
+}
+
+# In all forms but the core one.
+whole() {
+	[ "$form" = core ] || "$@"
+}
+
+# variant GROUP WORDS [CPU]: with one CPU; in the core form the tests of this group alone
+variant() {
+	local only=
+	[ "$form" != core ] || only=" test.only=$1"
+	tests 1 "$exact" "$2$only" "${@:3}"
 }
 
 # tests CPUS CLOCK WORDS [CPU]
@@ -123,16 +137,22 @@ network() {
 	launch_as exchange "$2 CPU: 1,000 packets come back, $1 ${4:-defaults}" "$@"
 }
 
-for words in "" iobitmap=short iobitmap=full-copy iobitmap=tracked \
-	flags=save flags=constant flags=iopl-only \
-	irq-restore=popf "flags=iopl-only irq-restore=popf" \
-	getcpu=syscall getcpu=cpuid getcpu=rdtscp "getcpu-mode=on getcpu-cache=on" \
+tests 1 "$exact" ""
+for words in iobitmap=short iobitmap=full-copy iobitmap=tracked; do
+	variant ports. "$words"
+done
+for words in flags=save flags=constant flags=iopl-only \
+	irq-restore=popf "flags=iopl-only irq-restore=popf"; do
+	variant flags. "$words"
+done
+for words in getcpu=syscall getcpu=cpuid getcpu=rdtscp "getcpu-mode=on getcpu-cache=on" \
 	"getcpu=lsl getcpu-cache=on" "getcpu=sidt umip=off" "getcpu=sgdt umip=off" \
 	"getcpu=sldt umip=off" "getcpu=sidt umip=off getcpu-cache=on node-bits=2"; do
-	tests 1 "$exact" "$words"
+	variant getcpu. "$words"
 done
-for words in "" iobitmap=tracked "getcpu=sidt umip=off"; do
-	tests 4 "$parallel" "$words"
+tests 4 "$parallel" ""
+for words in iobitmap=tracked "getcpu=sidt umip=off"; do
+	whole tests 4 "$parallel" "$words"
 done
 for words in iobitmap=short iobitmap=full-copy "getcpu=sgdt umip=off" "getcpu=sldt umip=off" \
 	"getcpu=cpuid getcpu-cache=on"; do
@@ -147,14 +167,14 @@ done
 tests 4 "$parallel" "getcpu=sidt umip=off node-bits=1 test.only=getcpu."
 # Intel's fast entry, whose exit restores no flags. Without SMAP its clac does not clear AC.
 for words in "" flags=save flags=constant flags=iopl-only; do
-	tests 1 "$exact" "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
+	variant compat. "$words" max,-rdrand,-rdseed,vendor=GenuineIntel
 	tests 1 "$exact" "$words smap=off test.only=compat." max,-rdrand,-rdseed,vendor=GenuineIntel
 done
-tests 2 "$exact" ""
+whole tests 2 "$exact" ""
 # Softirqs: which code runs them, and what an idle CPU checks. Polling fills its time with
 # instructions.
 for words in softirq=syscall-return softirq=irq-once softirq=irq-return softirq=thread; do
-	tests 1 "$exact" "$words"
+	variant softirq. "$words"
 	long tests 2 "$parallel" "$words"
 	for idle in idle-check=off idle=poll "idle=poll idle-check=off"; do
 		tests 1 "$exact" "$words $idle test.only=softirq.idle"
@@ -164,7 +184,7 @@ tests 1 "$exact" "softirq=irq-return idle-check=early test.only=softirq.idle"
 tests 1 "$exact" "softirq=irq-once idle-check=off test.only=softirq."
 tests 1 "$exact" "softirq=irq-once idle-check=off test.only=link."
 tests 1 "$exact" "softirq=irq-once idle-check=off tick-check=off test.only=link."
-tests 2 "$parallel" softirq=irq-exit
+whole tests 2 "$parallel" softirq=irq-exit
 tests 1 "$exact" "idle=poll test.only=softirq.idle"
 
 # ioctl: the lock, the table, registering under load.
@@ -174,7 +194,7 @@ for words in ioctl=bkl compat-ioctl=hash-bkl compat-ioctl=hash-unlocked compat-i
 	"compat-ioctl=hash-unlocked compat-ioctl-collisions=40 compat-ioctl-handlers=4096"; do
 	tests 1 "$exact" "$words test.only=ioctl."
 	long tests 2 "$exact" "$words test.only=ioctl."
-	tests 4 "$parallel" "$words test.only=ioctl."
+	whole tests 4 "$parallel" "$words test.only=ioctl."
 done
 for words in compat-ioctl=hash-unlocked "ioctl=bkl compat-ioctl=hash-bkl" compat-ioctl=entry; do
 	tests 4 "$parallel" "$words test.ioctl-churn test.only=ioctl."
@@ -184,7 +204,7 @@ prints "two drivers can't have one number" '^lab: ioctl 0x80144c01 .*labtwin.*EB
 prints "and can without a table" '^all 1 tests passed' tests test.only=ioctl.twin
 # A kernel that checks the order of its locks; its costs mean nothing.
 kernel=$out/debug/kernel.elf
-tests 1 "$parallel" ""
+whole tests 1 "$parallel" ""
 tests 4 "$parallel" ""
 tests 4 "$parallel" "ioctl=bkl compat-ioctl=hash-unlocked test.ioctl-churn test.only=ioctl."
 prints "locks taken the wrong way round are told" \
@@ -212,9 +232,11 @@ tests 1 "$exact" "getcpu=sidt umip=off node-bits=3 max-cpus=7680 test.only=getcp
 prints "ioperm-latency runs" '^port 0xffff too: +[0-9]+$' ioperm-latency iobitmap=full-copy
 prints "flags-timer runs" '^popf: +[0-9]+$' flags-timer ""
 # The network: QEMU's own, and frames of every badness.
-for words in "" softirq=syscall-return softirq=irq-once softirq=irq-return softirq=thread; do
-	network frames 1 "$exact" "$words"
-	network frames 2 "$parallel" "$words"
+network frames 1 "$exact" ""
+network frames 2 "$parallel" ""
+for words in softirq=syscall-return softirq=irq-once softirq=irq-return softirq=thread; do
+	whole network frames 1 "$exact" "$words"
+	whole network frames 2 "$parallel" "$words"
 done
 network udp 1 "$exact" ""
 network udp 2 "$parallel" ""
@@ -224,7 +246,7 @@ kernel=$out/kernel.elf
 prints "a wrong place of a device is refused" '^lab: bad command line: virtio_mmio' \
 	tests virtio_mmio.device=512@0x1000:12
 fuzz 1 1 ""
-fuzz 4 2 ""
+whole fuzz 4 2 ""
 wait
 
 passed=$(find "$console" -name '*.ok' | wc -l)

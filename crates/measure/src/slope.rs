@@ -10,7 +10,7 @@ const COUNTED: [(&str, &str); 5] = [
     ("landlock:", "layer"),
     ("audit:", "rule"),
     ("nft:", "rule"),
-    ("seccomp:", "instruction"),
+    ("seccomp:", "filter instruction"),
     ("cgroup:depth=", "group"),
 ];
 /// Most numbers: each is a kernel to boot.

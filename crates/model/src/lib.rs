@@ -120,7 +120,7 @@ pub use process::{MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNK
 pub use process_rows::process_results;
 pub use program_identity::{Program, command_line};
 pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, ThreadRun, program_rows};
-pub use program_slope::{ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema};
+pub use program_slope::{LengthStep, ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema};
 pub use row_costs::{RowCost, RowCosts};
 pub use row_name::{OWN_WORK, SUM, row_name};
 pub use schema::{

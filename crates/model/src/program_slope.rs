@@ -4,6 +4,11 @@
 //! The value of a row with a number is its median there, as everywhere. Runs are compared in pairs:
 //! the first later run with one number and the first with another were disturbed alike. A row of
 //! which most pairs do not have the difference of its values *scatters*, and is on no function.
+//!
+//! A number with more digits is a longer argument, which the kernel copies and the program reads:
+//! what that costs is no part of the slope, but a step of its own.
+
+mod length_steps;
 
 use std::collections::BTreeSet;
 
@@ -12,8 +17,9 @@ use pathmeter_trace::RowKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use self::length_steps::LengthStep;
+use self::length_steps::fit_values;
 use crate::difference::difference;
-use crate::slope::fit_pieces;
 use crate::{Configuration, Measurement, PathResult, Polynomial, SideInfo, SlopePiece, Status};
 
 /// The name and version of the document.
@@ -68,8 +74,12 @@ pub struct ProgramSlopeRow {
     /// parabola goes through no more than three.
     pub function: Option<Polynomial>,
     /// The linear pieces from number to number, joined where they are on one line: where one ends
-    /// and another begins, the function bends. Empty if it scatters.
+    /// and another begins, the function bends. Empty if it scatters. Steps are in no piece.
     pub pieces: Vec<SlopePiece>,
+    /// What numbers with more digits cost beside the function, which is that of the numbers with as
+    /// many digits as the first. Empty if there are none, or if the function holds without them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<LengthStep>,
 }
 
 impl ProgramSlopeRow {
@@ -94,9 +104,10 @@ impl ProgramSlopeRow {
     }
 
     /// Whether it bends though it scatters: no slope that the first two of these numbers allow is
-    /// one that the first and the last allow.
+    /// one that the first and the last allow. The numbers are the first ones, of one length.
     pub fn is_bent(&self, numbers: &[u64]) -> bool {
-        let [first, .., last] = &self.ranges[..] else { return false };
+        let count = numbers.len().saturating_sub(1).min(self.ranges.len());
+        let [first, .., last] = &self.ranges[..count] else { return false };
         let units = |at: Option<&u64>| at.zip(numbers.first()).map(|(to, from)| to - from);
         let Some((near, far)) = units(numbers.get(1)).zip(units(numbers.last())) else {
             return false;
@@ -124,7 +135,7 @@ impl ProgramSlopeResult {
     ) -> Option<Self> {
         let base = results.first()?;
         let (numbers, digits): (Vec<u64>, Vec<String>) = steps.iter().cloned().unzip();
-        let (rows, unmeasured) = rows(&numbers, results);
+        let (rows, unmeasured) = rows(&digits, &numbers, results);
         Some(Self {
             schema: ProgramSlopeSchema::V1,
             base: SideInfo::from(base),
@@ -150,16 +161,26 @@ impl ProgramSlopeResult {
         }
         self.rows.iter().try_for_each(|row| {
             let is_whole = row.values.len() == count && row.ranges.len() == count - 1;
-            let fitted = if row.scatters {
-                (None, Vec::new())
-            } else {
-                fit_values(&self.numbers, &row.values)
-            };
-            if is_whole && (&fitted.0, &fitted.1) == (&row.function, &row.pieces) {
-                return Ok(());
+            if is_whole {
+                let fitted = if row.scatters {
+                    Default::default()
+                } else {
+                    fit_values(&self.digits, &self.numbers, &row.values)
+                };
+                let (function, pieces, steps) = &fitted;
+                if (function, pieces, steps) == (&row.function, &row.pieces, &row.steps) {
+                    return Ok(());
+                }
             }
             Err(format!("{}: its function is not that of its values", row.row))
         })
+    }
+
+    /// The first numbers, as many as have one length.
+    pub fn numbers_of_first_length(&self) -> &[u64] {
+        let length = self.digits.first().map(String::len);
+        let count = self.digits.iter().take_while(|it| Some(it.len()) == length).count();
+        &self.numbers[..count.min(self.numbers.len())]
     }
 
     /// All own work.
@@ -169,14 +190,18 @@ impl ProgramSlopeResult {
 }
 
 /// The rows, and the names of those that are not there with every number.
-fn rows(numbers: &[u64], results: &[Measurement]) -> (Vec<ProgramSlopeRow>, Vec<String>) {
+fn rows(
+    digits: &[String],
+    numbers: &[u64],
+    results: &[Measurement],
+) -> (Vec<ProgramSlopeRow>, Vec<String>) {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let (mut rows, mut unmeasured) = (Vec::new(), Vec::new());
     for path in results.iter().flat_map(|result| &result.paths) {
         if !seen.insert(&path.path) {
             continue;
         }
-        match row(path, numbers, results) {
+        match row(path, (digits, numbers), results) {
             Some(row) => rows.push(row),
             None => unmeasured.push(path.path.clone()),
         }
@@ -187,7 +212,11 @@ fn rows(numbers: &[u64], results: &[Measurement]) -> (Vec<ProgramSlopeRow>, Vec<
 }
 
 /// The row of this path; None if it is not there with some number.
-fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<ProgramSlopeRow> {
+fn row(
+    path: &PathResult,
+    (digits, numbers): (&[String], &[u64]),
+    results: &[Measurement],
+) -> Option<ProgramSlopeRow> {
     let kind = path.work.as_ref().map(|work| work.kind);
     let of = |result: &Measurement| match result.paths.iter().find(|it| it.path == path.path) {
         Some(there) if there.status == Status::Ok => Some(Executions::of(there)?),
@@ -199,8 +228,8 @@ fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<Pr
     let pairs: Vec<Pairs> = others.iter().map(|step| Pairs::of(first, step)).collect();
     let values: Vec<u64> = steps.iter().map(|step| step.value).collect();
     let scatters = pairs.iter().any(|pairs| !pairs.are_most);
-    let (function, pieces) =
-        if scatters { (None, Vec::new()) } else { fit_values(numbers, &values) };
+    let (function, pieces, steps) =
+        if scatters { Default::default() } else { fit_values(digits, numbers, &values) };
     Some(ProgramSlopeRow {
         row: path.path.clone(),
         kind,
@@ -209,16 +238,8 @@ fn row(path: &PathResult, numbers: &[u64], results: &[Measurement]) -> Option<Pr
         scatters,
         function,
         pieces,
+        steps,
     })
-}
-
-/// The function through the values with these numbers, and its linear pieces.
-fn fit_values(numbers: &[u64], values: &[u64]) -> (Option<Polynomial>, Vec<SlopePiece>) {
-    let first = values.first().copied().unwrap_or(0);
-    let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
-    let rises = points.iter().map(|(number, value)| (*number, difference((first, *value))));
-    let (_, pieces) = fit_pieces(&rises.collect::<Vec<_>>());
-    (Polynomial::through(&points), pieces)
 }
 
 /// What a row costs with one number.
@@ -355,6 +376,34 @@ mod tests {
         }
         let own = slope.own_work().unwrap();
         assert_eq!((&*own.row, own.scatters, own.depends()), (OWN_WORK, true, true));
+    }
+
+    #[test]
+    fn what_a_longer_number_costs_is_a_step_and_no_bend() {
+        let costs = |n: u64, _| {
+            let digits = n.to_string().len() as u64;
+            vec![
+                (RowKind::User, "", 5000 + 7 * n + 39 * digits),
+                (RowKind::Syscall, "execve", 60_000 + 15 * digits),
+                (RowKind::Syscall, "getppid", 321 * n),
+                (RowKind::Syscall, "write", 90 * n + 40 * n.saturating_sub(150)),
+            ]
+        };
+        let slope = slope(&NUMBERS, costs, |_| Vec::new());
+        let step = |difference| vec![LengthStep { from: 100, difference }];
+        let row = find(&slope, "user code");
+        assert_eq!((row.function.unwrap().per_unit.numerator, &row.steps), (7, &step(39)));
+        assert_eq!(row.pieces.len(), 1);
+        let row = find(&slope, "execve");
+        assert_eq!((row.function.unwrap().is_constant(), &row.steps), (true, &step(15)));
+        assert!(find(&slope, "getppid").steps.is_empty());
+        let write = find(&slope, "write");
+        assert!(write.function.is_none() && write.steps.is_empty(), "{write:?}");
+        assert_eq!(slope.check(), Ok(()));
+        let mut other = slope.clone();
+        other.rows.iter_mut().for_each(|row| row.steps.clear());
+        assert!(other.check().is_err());
+        assert_eq!(slope.numbers_of_first_length(), [25, 50]);
     }
 
     #[test]

@@ -33,8 +33,7 @@ use self::formats::of_page;
 pub(crate) use self::formats::{FormatArgs, GateArgs};
 pub(crate) use self::guest::{GuestArgs, LONGEST};
 pub(crate) use self::history::{
-    AddArgs, BlameArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs,
-    RemoveArgs, ShowArgs,
+    AddArgs, BlameArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs,
 };
 pub(crate) use self::host::HostArgs;
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
@@ -84,6 +83,8 @@ Examples:
   pathmeter list paths                                what is measured?
 
 `pathmeter completions SHELL` prints a shell's completion script, `pathmeter man` the manual page.
+Pages that help names, such as docs/guide/gates.md, come with the source; where pathmeter was
+installed as a package, they are in /usr/share/doc/pathmeter.
 
 Exit codes:
   0    done; with --check, and no path is worse
@@ -263,7 +264,7 @@ impl Verb {
             Self::Run(RunVerb::Run(args)) => &args.edited,
             Self::Bisect(args) => &args.edited,
             Self::Report(args) => &args.edited,
-            Self::History(HistoryArgs { verb: HistoryVerb::Add(args) }) => &args.edited,
+            Self::History(HistoryArgs { verb: HistoryVerb::Add(args), .. }) => &args.edited,
             _ => return false,
         };
         edited.accept_edited

@@ -276,7 +276,7 @@ fn placement(comparison: &Comparison, style: Style) -> String {
     }
     let Summary { same, identical, .. } = comparison.summary;
     let identical =
-        format!("{identical} of {same} paths with verdict same are identical except in placement");
+        format!("of {same} paths with verdict same, {identical} have every count equal");
     let line = match moved {
         _ if same == 0 => return String::new(),
         0 => identical,

@@ -7,7 +7,9 @@ use std::cmp::Reverse;
 
 use pathmeter_model::{ProgramSlopeResult, ProgramSlopeRow, RowKind, Subject, clean, command_line};
 
-use self::sentence::{chords, each, each_of, range, ratio, remark, signed_ratio, square};
+use self::sentence::{
+    chords, describe_steps, each, each_of, range, ratio, remark, signed_ratio, square,
+};
 use crate::measurement::footer;
 use crate::number::{grouped, plural};
 use crate::rows::Rows;
@@ -48,7 +50,9 @@ pub(crate) fn describe_rows(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRo
     };
     let depends = |row: &ProgramSlopeRow| row.is_own_work() && row.depends();
     let is_bent = |row: &ProgramSlopeRow| !row.scatters && row.pieces.len() > 1;
-    let straight = of(&|row| depends(row) && row.pieces.len() == 1);
+    let is_flat = |row: &ProgramSlopeRow| row.function.is_some_and(|it| it.is_constant());
+    let straight = of(&|row| depends(row) && row.pieces.len() == 1 && !is_flat(row));
+    let stepped = of(&|row| depends(row) && !describe_steps(row).is_empty());
     let square = of(&|row| depends(row) && is_bent(row) && row.function.is_some());
     let bent = of(&|row| depends(row) && is_bent(row) && row.function.is_none());
     let scattered = of(&|row| depends(row) && row.scatters);
@@ -57,6 +61,12 @@ pub(crate) fn describe_rows(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRo
     let each = |row: &ProgramSlopeRow| format!("{} {}", row.row, each(result, row));
     let parts = [
         named(straight, ["row costs", "rows cost"], " the same for each, exactly", each),
+        named(
+            stepped,
+            ["row also costs", "rows also cost"],
+            " more or less where the number has more digits",
+            |row| format!("{} {}", row.row, describe_steps(row)),
+        ),
         named(square, ["row has a square part", "rows have a square part"], ", exactly", each),
         named(bent, ["row bends", "rows bend"], "", each),
         named(scattered, ["row scatters", "rows scatter"], ", higher or lower in all runs", each),
@@ -102,7 +112,11 @@ pub(crate) fn describe_own_work(result: &ProgramSlopeResult) -> String {
     let about = square(result, row).map_or_else(String::new, |it| format!(", by about {it}"));
     match (row.function, row.pieces.first(), chords(result, row)) {
         (Some(it), ..) if it.per_square.is_zero() => {
-            format!("{}, exactly, {between}.", costs(&ratio(it.per_unit)))
+            let steps = describe_steps(row);
+            let steps = Some(steps).filter(|steps| !steps.is_empty());
+            let steps = steps.map(|it| format!("; where {word} has more digits, {it}"));
+            let costs = costs(&ratio(it.per_unit));
+            format!("{costs}, exactly, {between}{}.", steps.unwrap_or_default())
         }
         (Some(it), ..) => format!(
             "{}, and each of the {word}² pairs {}, exactly, {between}.",
@@ -182,7 +196,7 @@ fn table(
     let own = ["constant", &*unit, &*square].map(|it| (it, Align::Right));
     let numbers = numbers.iter().map(|it| (&**it, Align::Right));
     let columns = [("what", Align::Left)].into_iter().chain(numbers).chain(own);
-    let columns: Vec<(&str, Align)> = columns.chain([("bends", Align::Left)]).collect();
+    let columns: Vec<(&str, Align)> = columns.chain([("bends, steps", Align::Left)]).collect();
     let mut table = Table::new(&columns).with_whole_remarks();
     let all = rows.len();
     rows.retain(|row| shown == Rows::All || is_telling(row));
@@ -226,11 +240,18 @@ fn legend(result: &ProgramSlopeResult, style: Style) -> String {
     } else if count < TELL_SQUARE {
         lines.push(format!("three numbers tell a bend, but no {word}²: name four or more"));
     }
+    if result.rows.iter().any(|row| !describe_steps(row).is_empty()) {
+        lines.push(format!(
+            "a step, such as +39 from 100, comes to the value from that {word} on, and is not in \
+             per {word}"
+        ));
+    }
     let lengths = |least: usize| result.digits.iter().any(|digits| digits.len() != least);
     if result.digits.first().is_some_and(|first| lengths(first.len())) {
         lines.push(
-            "numbers with more digits are longer arguments, which the kernel copies and the \
-             program reads: choose numbers of one length"
+            "a number with more digits is a longer argument, which the kernel copies and the \
+             program reads: what that costs is no part of a slope, if the numbers tell it apart; \
+             choose numbers of one length, or name more of each"
                 .to_owned(),
         );
     }

@@ -171,7 +171,7 @@ pub(crate) fn slope(piece: &SlopePiece) -> String {
     )
 }
 
-/// `from 4 +20, from 8 +18; several values`, or `scatters: +4,307…+4,368; several values`.
+/// `from 4 +20, from 8 +18; typical of several values`, or `scatters: +4,307…+4,368`.
 pub(crate) fn remark(row: &SlopeRow) -> String {
     let ends = row.differences.iter().min().zip(row.differences.iter().max());
     let ends = ends.filter(|_| row.scatters);
@@ -180,7 +180,7 @@ pub(crate) fn remark(row: &SlopeRow) -> String {
     let pieces = row.pieces.iter().skip(1);
     let bends: Vec<String> =
         pieces.map(|piece| format!("from {} {}", piece.from, slope(piece))).collect();
-    let values = row.several_values.then(|| "several values".to_owned());
+    let values = row.several_values.then(|| "typical of several values".to_owned());
     let parts = [scatters, Some(bends.join(", ")).filter(|it| !it.is_empty()), values];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
@@ -221,7 +221,7 @@ mod tests {
         let told = of_straight(&[&straight], "layer").unwrap();
         assert!(told.ends_with("the largest: file.open, +500 and +61 per layer."), "{told}");
         assert_eq!(of_bent(&[&bent]).unwrap(), "1 does not: fork bends at 2.");
-        assert_eq!(remark(&bent), "from 2 +5 in 2; several values");
+        assert_eq!(remark(&bent), "from 2 +5 in 2; typical of several values");
         assert_eq!((of_straight(&[], "layer"), of_bent(&[])), (None, None));
         assert_eq!(of_scattered(&[]), None);
         assert_eq!(slope(&straight.pieces[0]), "+61");

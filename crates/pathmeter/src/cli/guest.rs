@@ -23,6 +23,37 @@ const MOST_RUNS: i64 = 512;
 /// Seconds for a boot, or for one run, after which a guest counts as hung.
 pub(crate) const TIMEOUT: u64 = 120;
 
+/// The settings that a condition may have, a line each.
+const UNDER_HELP: &str = "\
+The condition under which the kernel is measured: settings, separated by spaces, or `default`
+
+  boot:WORD                  a word of the kernel's command line
+  sysctl:NAME=VALUE, sysfs:PATH=VALUE
+  cpu:CPU                    as --cpu takes it
+  cgroup:FILE=VALUE          a limit, such as cgroup:memory.max=64M
+  cgroup:depth=N             N control groups, each in the one before
+  seccomp:docker, seccomp:podman, seccomp:FILE of an OCI profile
+                             a filter that each system call of what is measured passes
+  seccomp:N                  such a filter of N instructions
+  landlock:N, landlock:FILE  N layers, or a ruleset
+  audit:N, nft:N             N rules that match nothing
+  netns:veth, netns:bridge   client and server in two network namespaces
+  tracepoint:GROUP:EVENT, kprobe:FUNCTION, ftrace:FUNCTION
+                             tracing is on
+  bpf:TYPE:PLACE             a BPF program that does nothing
+  uprobe:FILE:FUNCTION       a probe in the program of `run`
+  disk:ext4:SIZE, disk:xfs:SIZE, disk:btrfs:SIZE, disk:overlay, disk:squashfs
+                             the file system that the program of `run` begins in
+  module:NAME                a module, with all that it needs
+  nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE, selinux:FILE
+                             what their programs set
+
+A setting that this kernel does not know is an error. `compare`, `explain` and `run` take two
+conditions, for one kernel: the first is BASE's (docs/guide/settings.md).
+
+The subject host takes seccomp:, landlock:N, cgroup:, bpf:TYPE:PLACE, ioports:N for the I/O ports
+below N, and perf:GROUP:EVENT (docs/guide/host.md).";
+
 /// How guests run. All but the last two belong to a result's configuration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exact runs")]
@@ -58,26 +89,9 @@ pub(crate) struct GuestArgs {
     pub(crate) append: String,
     /// The condition under which the kernel is measured: settings, separated by spaces, or
     /// `default`
-    ///
-    /// A setting is boot:WORD for the kernel's command line, sysctl:NAME=VALUE, sysfs:PATH=VALUE,
-    /// cpu:CPU as --cpu takes it, cgroup:FILE=VALUE for a limit such as cgroup:memory.max=64M,
-    /// cgroup:depth=N for N nested groups, seccomp:FILE for an OCI profile
-    /// that filters the system calls of what is measured (seccomp:docker and seccomp:podman are
-    /// bundled, seccomp:N is a filter of N instructions), landlock:N for N layers of
-    /// Landlock, landlock:FILE for a ruleset of it, audit:N and nft:N for N rules that match
-    /// nothing, netns:veth or netns:bridge for client and server in two network namespaces,
-    /// tracepoint:GROUP:EVENT, kprobe:FUNCTION or ftrace:FUNCTION to switch tracing on,
-    /// bpf:TYPE:PLACE for a BPF program that does nothing,
-    /// uprobe:FILE:FUNCTION for a probe in the program of `run`, disk:ext4:SIZE, disk:xfs:SIZE,
-    /// disk:btrfs:SIZE, disk:overlay or disk:squashfs for the file system that it begins in,
-    /// module:NAME for a module, nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE
-    /// and selinux:FILE for what their programs set. A setting that this kernel does not know is an
-    /// error.
-    /// `compare`, `explain` and `run` take two, for one kernel: the first is BASE's
-    /// (docs/guide/settings.md). The subject host takes seccomp:, landlock:N, cgroup:,
-    /// bpf:TYPE:PLACE, ioports:N, for the I/O ports below N, and perf:GROUP:EVENT
-    /// (docs/guide/host.md).
-    #[arg(long, value_name = "CONDITION", value_parser = Under::parse)]
+    #[arg(
+        long, value_name = "CONDITION", value_parser = Under::parse, long_help = UNDER_HELP
+    )]
     pub(crate) under: Vec<Under>,
     /// Load a module of the kernel before measuring, with all modules that it needs; may be
     /// repeated

@@ -32,6 +32,9 @@ pub(crate) struct HistoryArgs {
     /// What to do.
     #[command(subcommand)]
     pub(crate) verb: HistoryVerb,
+    /// The history; by default pathmeter/history.sqlite in `$XDG_DATA_HOME`, or in ~/.local/share
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) db: Option<PathBuf>,
 }
 
 /// The verbs of `history`.
@@ -53,20 +56,9 @@ pub(crate) enum HistoryVerb {
     Export(ExportArgs),
 }
 
-/// Which history.
-#[derive(Debug, Args)]
-pub(crate) struct DatabaseArg {
-    /// The history; by default pathmeter/history.sqlite in `$XDG_DATA_HOME`, or in ~/.local/share
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) db: Option<PathBuf>,
-}
-
 /// Which results of a history.
 #[derive(Debug, Args)]
 pub(crate) struct WhichArgs {
-    /// Which history.
-    #[command(flatten)]
-    pub(crate) database: DatabaseArg,
     /// Only the results with this label
     #[arg(long, value_name = "TEXT")]
     pub(crate) label: Option<String>,
@@ -94,9 +86,6 @@ pub(crate) struct AddArgs {
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// Which history.
-    #[command(flatten)]
-    pub(crate) database: DatabaseArg,
 }
 
 /// Arguments of `history show`.
@@ -159,9 +148,6 @@ pub(crate) struct RemoveArgs {
     /// Remove nothing: only show what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Which history.
-    #[command(flatten)]
-    pub(crate) database: DatabaseArg,
 }
 
 /// Arguments of `history prune`.

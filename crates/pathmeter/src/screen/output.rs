@@ -51,7 +51,11 @@ pub(crate) fn gate(gate: &Gate, screen: &Screen) -> Exit {
     match gate.failure().map(|error| screen.report(&to_failure(error))) {
         Some(Exit::Interrupted) => Exit::Interrupted,
         _ if gate.is_worse() => Exit::Worse,
-        failure => failure.unwrap_or(Exit::Done),
+        Some(failure) => failure,
+        None => {
+            screen.note("--check passes");
+            Exit::Done
+        }
     }
 }
 

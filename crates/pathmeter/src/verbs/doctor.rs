@@ -60,6 +60,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     let found = Qemu::find(args.guest.qemu.as_deref(), &interrupt);
     let mut checks = qemu(&found, &interrupt)?;
     let profiles = profiles_of(&found, &interrupt)?;
+    checks.extend(profiles::check(&profiles));
     checks.extend([cache(), disk(), memory(), processors(), kvm()]);
     if let Ok(qemu) = found
         && checks.iter().all(|check| check.status != CheckStatus::Fail)

@@ -8,10 +8,7 @@ use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Sto
 use pathmeter_model::{KeptResult, clean};
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 
-use crate::cli::{
-    AddArgs, DatabaseArg, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, RemoveArgs,
-    ShowArgs,
-};
+use crate::cli::{AddArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
@@ -25,26 +22,28 @@ const LONGEST_NAME: usize = 100;
 
 /// Does what the user chose.
 pub(crate) fn run(args: &HistoryArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let file = args.db.clone().map_or_else(default_file, Ok)?;
     match &args.verb {
-        HistoryVerb::Add(args) => add(args, screen),
-        HistoryVerb::Show(args) => show(args, screen),
-        HistoryVerb::Plot(args) => plot(args, screen),
-        HistoryVerb::Blame(args) => blame::show(args, screen),
-        HistoryVerb::Remove(args) => remove(args, screen),
-        HistoryVerb::Prune(args) => prune(args, screen),
-        HistoryVerb::Export(args) => export(args, screen),
+        HistoryVerb::Add(args) => add(args, &file, screen),
+        HistoryVerb::Show(args) => show(args, &file, screen),
+        HistoryVerb::Plot(args) => plot(args, &file, screen),
+        HistoryVerb::Blame(args) => blame::show(args, &file, screen),
+        HistoryVerb::Remove(args) => {
+            removed(&file, (Pruned::Numbered(&args.numbers), None), args.dry_run, screen)
+        }
+        HistoryVerb::Prune(args) => prune(args, &file, screen),
+        HistoryVerb::Export(args) => export(args, &file, screen),
     }
     .map(|()| Exit::Done)
 }
 
 /// Adds results, and reports each once it is on the disk.
-fn add(args: &AddArgs, screen: &Screen) -> Result<(), Failure> {
+fn add(args: &AddArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
     // All that can be wrong with the files is found before anything is changed.
     let read = Failure::gather(args.results.iter().map(|path| document(path)))?;
     args.label.as_deref().map_or(Ok(()), check_label)?;
-    let file = file(&args.database)?;
-    make_folder(&args.database, &file)?;
-    let mut store = Store::create(&file)?;
+    make_folder(file)?;
+    let mut store = Store::create(file)?;
     let (label, commit) = (args.label.as_deref(), args.commit.as_deref());
     for (path, Read { bytes, began }) in args.results.iter().zip(&read) {
         let date = args.date.or(*began).unwrap_or_else(Date::now);
@@ -130,21 +129,19 @@ fn about(kept: &KeptResult) -> String {
     format!("#{}, {}, {}", kept.number, kept.label, kept.date)
 }
 
-fn show(args: &ShowArgs, screen: &Screen) -> Result<(), Failure> {
-    let file = file(&args.which.database)?;
-    let store = Store::open(&file)?;
+fn show(args: &ShowArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
+    let store = Store::open(file)?;
     let names = store.path_names()?;
     let chosen = if args.paths.is_empty() { Vec::new() } else { matching(&args.paths, &names)? };
     let history = store.history(args.which.label.as_deref(), &chosen)?;
-    formats::document(&args.document, &file, &history, history_table, screen)
+    formats::document(&args.document, file, &history, history_table, screen)
 }
 
-fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
-    let file = file(&args.which.database)?;
-    let store = Store::open(&file)?;
+fn plot(args: &PlotArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
+    let store = Store::open(file)?;
     let file_of_picture = args.svg.as_deref();
     let outputs = [Output { option: "--svg", contents: Contents::Svg, file: file_of_picture }];
-    let [svg] = Named { outputs, inputs: &[&file], prints: args.svg.is_none() }.open(screen)?;
+    let [svg] = Named { outputs, inputs: &[file], prints: args.svg.is_none() }.open(screen)?;
     let names = store.path_names()?;
     let chosen = matching(&args.paths, &names)?;
     let history = store.history(args.which.label.as_deref(), &chosen)?;
@@ -154,32 +151,26 @@ fn plot(args: &PlotArgs, screen: &Screen) -> Result<(), Failure> {
     }
 }
 
-fn remove(args: &RemoveArgs, screen: &Screen) -> Result<(), Failure> {
-    let what = Pruned::Numbered(&args.numbers);
-    removed((&args.database, None), what, args.dry_run, screen)
-}
-
-fn prune(args: &PruneArgs, screen: &Screen) -> Result<(), Failure> {
+fn prune(args: &PruneArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
     let what = match (args.keep, args.before) {
         (Some(kept), _) => Pruned::AllBut(kept),
         (None, Some(date)) => Pruned::Before(date),
         // clap requires one of them.
         (None, None) => Pruned::AllBut(u64::MAX),
     };
-    removed((&args.which.database, args.which.label.as_deref()), what, args.dry_run, screen)
+    removed(file, (what, args.which.label.as_deref()), args.dry_run, screen)
 }
 
 /// Removes results of a history, of one label if that is given, and shows which; `dry` only shows.
 fn removed(
-    (database, label): (&DatabaseArg, Option<&str>),
-    what: Pruned<'_>,
+    file: &Path,
+    (what, label): (Pruned<'_>, Option<&str>),
     dry: bool,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let file = file(database)?;
     // A history that is not there is not made.
-    drop(Store::open(&file)?);
-    let mut store = Store::create(&file)?;
+    drop(Store::open(file)?);
+    let mut store = Store::create(file)?;
     let gone = store.prune(what, label, dry)?;
     let verb = if dry { "would be removed" } else { "removed" };
     output::print(kept_table(&gone, verb, screen.style()).as_bytes())?;
@@ -193,14 +184,13 @@ fn removed(
 }
 
 /// Gives back all documents that are whole, and names what is not.
-fn export(args: &ExportArgs, screen: &Screen) -> Result<(), Failure> {
-    let file = file(&args.which.database)?;
-    let store = Store::open(&file)?;
+fn export(args: &ExportArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
+    let store = Store::open(file)?;
     args.output.as_deref().map_or(Ok(()), refuse_document)?;
     let (found, damage) = store.found(args.which.label.as_deref());
     let damage = damage.into_iter().map(Failure::from).collect();
     let mut documents = Documents { store: &store, found, damage, given: 0 };
-    documents.put(args.output.as_deref(), &file, screen)?;
+    documents.put(args.output.as_deref(), file, screen)?;
     let Documents { damage, given, .. } = documents;
     if let Some(place) = args.output.as_deref().filter(|place| !destination::is_stdout(place)) {
         let documents = if given == 1 { "document" } else { "documents" };
@@ -300,11 +290,8 @@ fn matching<'a>(patterns: &[String], names: &'a [String]) -> Result<Vec<&'a str>
     Selection::new(patterns, &names).map(|selection| selection.of(&names))
 }
 
-/// The history that is meant.
-fn file(database: &DatabaseArg) -> Result<PathBuf, Failure> {
-    if let Some(file) = &database.db {
-        return Ok(file.clone());
-    }
+/// The history if none is named.
+fn default_file() -> Result<PathBuf, Failure> {
     let full = |name: &str| {
         std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
     };
@@ -319,13 +306,12 @@ fn file(database: &DatabaseArg) -> Result<PathBuf, Failure> {
 }
 
 /// Makes the folder of the default history; one that the user names has to be there.
-fn make_folder(database: &DatabaseArg, file: &Path) -> Result<(), Failure> {
-    match (&database.db, file.parent()) {
-        (None, Some(folder)) => std::fs::create_dir_all(folder).map_err(|error| Failure::File {
-            doing: "making",
-            path: folder.to_owned(),
-            error,
-        }),
-        _ => Ok(()),
-    }
+fn make_folder(file: &Path) -> Result<(), Failure> {
+    let default = default_file().ok().filter(|default| default == file);
+    let Some(folder) = default.as_deref().and_then(Path::parent) else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|error| Failure::File {
+        doing: "making",
+        path: folder.to_owned(),
+        error,
+    })
 }

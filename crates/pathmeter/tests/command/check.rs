@@ -136,5 +136,6 @@ fn a_check_that_fails_ends_with_which_path_in_what_and_by_how_much() {
     assert_eq!((&reason["max_increase"], &reason["line"]), (&"0".into(), &().into()));
     let ran = check(&base(), &leaking(), &[]);
     assert!(ran.stderr.contains("--check fails: flags.isolation: broken: new: "), "{}", ran.stderr);
-    assert_eq!(check(&base(), &cheaper(), &[]).stderr, "");
+    assert_eq!(check(&base(), &cheaper(), &[]).stderr, "pathmeter: note: --check passes\n");
+    assert_eq!(check(&base(), &cheaper(), &["--quiet"]).stderr, "");
 }

@@ -54,6 +54,24 @@ fn blame_names_the_first_result_of_each_step() {
 }
 
 #[test]
+fn blame_takes_a_pattern_of_one_path_and_names_those_of_another() {
+    let scene = changing();
+    let named = on(&scene, &["blame", "switch.yield"]).stdout;
+    assert_eq!(on(&scene, &["blame", "switch.y*"]).stdout, named);
+    let ran = on(&scene, &["blame", "s*"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("s* matches") && ran.stderr.contains("switch.yield"));
+    assert!(ran.stderr.contains("pathmeter history plot 's*'"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_history_is_named_before_the_verb_too() {
+    let scene = changing();
+    let before = scene.run(&["history", "--db", "h.sqlite", "show"]);
+    assert_eq!((before.code, before.stdout), (Some(0), on(&scene, &["show"]).stdout));
+}
+
+#[test]
 fn blame_tells_what_the_largest_steps_come_to_in_all_rows() {
     let costs = [100, 101, 103, 106, 110, 115, 121].map(|cost| {
         let mut result = base();

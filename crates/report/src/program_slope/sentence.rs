@@ -1,7 +1,9 @@
 //! What a row costs for each unit, in numbers: of a function exactly, of a row that scatters the
 //! least and the most that pairs of runs allow.
 
-use pathmeter_model::{ProgramSlopeResult, ProgramSlopeRow, Ratio, SlopePiece, curvature};
+use pathmeter_model::{
+    LengthStep, ProgramSlopeResult, ProgramSlopeRow, Ratio, SlopePiece, curvature,
+};
 
 use crate::number::grouped;
 use crate::slope::slope;
@@ -78,16 +80,25 @@ pub(super) fn each(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> String
 /// Where a row bends, or how it scatters: `from 50 +330, from 100 +352; about +6.21…+6.27 N²`.
 pub(super) fn remark(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> String {
     if row.function.is_some() {
-        return String::new();
+        return describe_steps(row);
     }
     let pieces = row.pieces.iter().skip(1);
     let bends: Vec<String> =
         pieces.map(|piece| format!("from {} {}", piece.from, each_of(piece))).collect();
     let bends = Some(bends.join(", ")).filter(|it| !it.is_empty());
     let scatters = row.scatters.then(|| format!("scatters: {}", scatter(result, row)));
-    let is_bent = bends.is_some() || row.is_bent(&result.numbers);
+    let is_bent = bends.is_some() || row.is_bent(result.numbers_of_first_length());
     let square = square(result, row).filter(|_| is_bent).map(|it| format!("about {it}"));
     [bends, scatters, square].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What longer numbers cost beside the function: `+39 from 100, +41 from 1,000`; empty without any.
+pub(super) fn describe_steps(row: &ProgramSlopeRow) -> String {
+    let step = |step: &LengthStep| {
+        let sign = if step.difference > 0 { "+" } else { "-" };
+        format!("{sign}{} from {}", grouped(step.difference.unsigned_abs()), grouped(step.from))
+    };
+    row.steps.iter().filter(|step| step.difference != 0).map(step).collect::<Vec<_>>().join(", ")
 }
 
 /// About how much a row that bends costs for each of N times N: `+6.21…+6.27 N²`; none if the
@@ -126,7 +137,8 @@ pub(super) fn chords(
     result: &ProgramSlopeResult,
     row: &ProgramSlopeRow,
 ) -> Option<[(String, String); 2]> {
-    let last = result.numbers.len().checked_sub(1).filter(|_| row.is_bent(&result.numbers))?;
+    let numbers = result.numbers_of_first_length();
+    let last = numbers.len().checked_sub(1).filter(|_| row.is_bent(numbers))?;
     let chord = |at: usize| {
         let between = format!("from {} to {}", result.numbers[0], result.numbers[at]);
         (range(row.ranges[at - 1], units(result, at)), between)

@@ -30,6 +30,18 @@ pub enum UnmetCause {
     Unseen,
 }
 
+/// Kinds of settings whose names are the kernel's: of others a kernel lacks the whole kind.
+const SPELLED: [&str; 8] =
+    ["boot:", "sysctl:", "cgroup:", "sysfs:", "tracepoint:", "kprobe:", "ftrace:", "module:"];
+
+impl Unmet {
+    /// Whether the kernel does not know a name that may be misspelt.
+    pub(crate) fn may_be_misspelt(&self) -> bool {
+        let is_spelled = SPELLED.iter().any(|kind| self.setting.starts_with(kind));
+        self.cause == UnmetCause::Unknown && is_spelled
+    }
+}
+
 impl From<Reported> for UnmetCause {
     fn from(cause: Reported) -> Self {
         match cause {

@@ -6,7 +6,7 @@ use crate::arch::{
 };
 use crate::error::{GuestCause, Step};
 use crate::qemu::error::{KILLED_HELP, shortage_help};
-use crate::{UnmetCause, Unplaceable, VmError};
+use crate::{Unmet, UnmetCause, Unplaceable, VmError};
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
@@ -42,9 +42,13 @@ impl VmError {
             Self::Unmet(unmet) if unmet.iter().any(|unmet| unmet.help.is_some()) => {
                 return unmet.iter().find_map(|unmet| unmet.help);
             }
-            Self::Unmet(unmet) if unmet.iter().any(|it| it.cause == UnmetCause::Unknown) => {
+            Self::Unmet(unmet) if unmet.iter().any(Unmet::may_be_misspelt) => {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"
+            }
+            Self::Unmet(unmet) if unmet.iter().any(|it| it.cause == UnmetCause::Unknown) => {
+                "measure without it, or a kernel that is built with it: what a kernel has depends \
+                 on its version and configuration"
             }
             Self::OtherMachine(_) => OTHER_MACHINE_HELP,
             Self::Lacking { .. } => {
@@ -131,6 +135,25 @@ mod tests {
     fn a_cpu_that_qemu_does_not_know_brings_up_the_profiles() {
         let cause = GuestCause::Ended { by_guest: false, how: String::new() };
         assert!(cause.help(&Step::Start).unwrap().contains(crate::NAMES));
+    }
+
+    #[test]
+    fn only_names_that_the_user_spelled_may_be_misspelt() {
+        let help = |setting: &str| {
+            let unmet = Unmet {
+                setting: setting.to_owned(),
+                cause: UnmetCause::Unknown,
+                what: String::new(),
+                help: None,
+            };
+            VmError::Unmet(vec![unmet]).help().unwrap()
+        };
+        for setting in ["boot:mitigation=off", "sysctl:kernel.pid_maxx=9", "module:veht"] {
+            assert!(help(setting).contains("spelling"), "{setting}");
+        }
+        for setting in ["landlock:1", "audit:1", "seccomp:docker"] {
+            assert!(!help(setting).contains("spelling"), "{setting}");
+        }
     }
 
     #[test]

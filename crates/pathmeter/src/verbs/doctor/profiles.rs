@@ -4,6 +4,7 @@
 use pathmeter_vm::{Cpu, Lack, PROFILES, Profile};
 use serde::Serialize;
 
+use super::check::Check;
 use crate::verbs::list::cpus::machine::{Machine, Nearness};
 
 /// A CPU that `--cpu` names.
@@ -42,6 +43,22 @@ impl ProfileReport {
         let needs_qemu = profile.needs_qemu();
         Self { name, machine, guest, available, needs_qemu, missing, lacks }
     }
+}
+
+/// How many profiles this QEMU can have, and which it can't; none without profiles.
+pub(super) fn check(profiles: &[ProfileReport]) -> Option<Check> {
+    let elsewhere: Vec<&ProfileReport> = profiles.iter().filter(|it| !it.available).collect();
+    let here = profiles.len() - elsewhere.len();
+    let found = format!("{here} of {} CPU profiles", profiles.len());
+    let machines: Vec<&str> = elsewhere.iter().filter(|it| !it.guest).map(|it| it.name).collect();
+    let others = (!machines.is_empty()).then(|| {
+        let oldest = elsewhere.iter().find_map(|profile| profile.needs_qemu);
+        let needs = oldest
+            .map_or_else(|| "another QEMU".to_owned(), |oldest| format!("QEMU {oldest} or newer"));
+        format!("; {}, also as guests, need {needs}: --profiles", machines.join(", "))
+    });
+    let found = found + &others.unwrap_or_default();
+    (!profiles.is_empty()).then(|| Check::ok("profiles", found))
 }
 
 /// How near a profile comes to this machine.

@@ -12,7 +12,7 @@ use pathmeter_model::{Comparison, Measurement, Step, Threshold, compare, parse_m
 use pathmeter_report::blame_table;
 use pathmeter_trace::MeasuredWith;
 
-use super::{file, matching};
+use super::matching;
 use crate::cli::BlameArgs;
 use crate::screen::formats;
 use crate::screen::output::Screen;
@@ -26,19 +26,19 @@ use pathmeter_measure::subject;
 
 /// Most steps of which all rows are looked at.
 const MOST_TOLD: usize = 5;
+/// Most paths that an error proposes.
+const MOST_PROPOSED: usize = 8;
 
 /// Shows the steps.
-pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
+pub(super) fn show(args: &BlameArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
     args.guest.refuse_pairs()?;
-    let file = file(&args.which.database)?;
     let inputs: Vec<&Path> =
-        std::iter::once(&*file).chain(args.kernels.iter().map(|kernel| &**kernel)).collect();
+        std::iter::once(file).chain(args.kernels.iter().map(|kernel| &**kernel)).collect();
     let [place] = args.document.named(&inputs).open(screen)?;
-    let store = Store::open(&file)?;
+    let store = Store::open(file)?;
     let names = store.path_names()?;
-    // A name that is close is proposed.
-    matching(std::slice::from_ref(&args.path), &names)?;
-    let mut blamed = blame(&store, &args.path, args.which.label.as_deref(), args.across)?;
+    let path = only_match(&args.path, &names)?;
+    let mut blamed = blame(&store, path, args.which.label.as_deref(), args.across)?;
     let kernels = Kernels::of(args, screen)?;
     let mut failures = Vec::new();
     for step in largest(&mut blamed.steps) {
@@ -46,7 +46,7 @@ pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
         let mut whole = compare(&sides[0], &sides[1], Threshold::default());
         whole.causes = causes::of_rows(&whole);
         if let Some(kernels) = kernels.as_ref().filter(|_| whole.causes.is_none()) {
-            failures.extend(kernels.explain(&args.path, &mut whole, &sides)?);
+            failures.extend(kernels.explain(path, &mut whole, &sides)?);
         }
         step.whole = Some(Box::new(whole));
     }
@@ -55,6 +55,22 @@ pub(super) fn show(args: &BlameArgs, screen: &Screen) -> Result<(), Failure> {
     }
     formats::put(&args.document, place.as_ref(), &blamed, blame_table, screen)?;
     formats::failed(failures)
+}
+
+/// The path that a name or pattern stands for: its steps are those of one path.
+fn only_match<'a>(pattern: &String, names: &'a [String]) -> Result<&'a str, Failure> {
+    // A name that is close is proposed.
+    let found = matching(std::slice::from_ref(pattern), names)?;
+    if let [path] = *found {
+        return Ok(path);
+    }
+    Err(Failure::Usage {
+        message: format!("{pattern} matches {} paths, and blame takes one", found.len()),
+        help: format!(
+            "name one of them: {}; or look at all with `pathmeter history plot '{pattern}'`",
+            found[..found.len().min(MOST_PROPOSED)].join(", ")
+        ),
+    })
 }
 
 /// The steps with the largest differences.
