@@ -9,12 +9,13 @@ use pathmeter_model::example::runs::{program, row, run};
 use pathmeter_model::example::{configuration, in_runs, measurement, settings};
 use pathmeter_model::{
     Comparison, GateReport, Measurement, PathComparison, PathEvents, PathResult, ProgramRow,
-    RowKind, SettingRow, SettingsSet, Threshold, Verdict, compare, parse_measurement,
+    ProgramSlopeResult, RowKind, SettingRow, SettingsSet, SlopeRows, Threshold, Verdict, compare,
+    parse_measurement,
 };
 use pathmeter_report::{
-    AreaSums, FORMATS, Judged, Outcome, PageSection, Placement, Rows, RowsOf, SettingsRows, Shown,
-    Style, comparison_table, grouped, history_svg, history_table, measurement_table, report_page,
-    settings_tables,
+    AreaSums, FORMATS, HeatBase, Judged, Outcome, PageSection, Placement, Rows, RowsOf,
+    SettingsRows, Shown, Style, comparison_table, grouped, heat_map_svg, history_svg,
+    history_table, measurement_table, program_slope_table, report_page, settings_tables,
 };
 use pathmeter_seal::{to_document, unsealed};
 use pathmeter_trace::Event;
@@ -265,6 +266,72 @@ fn check_setting(base: &Measurement, new: &Measurement) -> Result<(), TestCaseEr
     Ok(())
 }
 
+/// Whether a slope of a setting, by its number, has the differences that `compare` finds.
+fn check_slope(results: &[Measurement]) -> Result<(), TestCaseError> {
+    let (base, others) = results.split_first().unwrap();
+    let steps: Vec<(u64, &Measurement)> = (1..).zip(others).collect();
+    let slope = SlopeRows::of_paths(base, &steps, |_| true);
+    for row in &slope.rows {
+        let of_base = base.paths.iter().find(|path| path.path == row.row).unwrap();
+        prop_assert_eq!(of_base.value(), Some(row.base));
+        for (new, difference) in others.iter().zip(&row.differences) {
+            let compared = compare(base, new, Threshold::default());
+            let path = compared.paths.iter().find(|path| path.path == row.row).unwrap();
+            prop_assert_eq!(path.difference, Some(*difference));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a program's slope has each row's value with each number, in its table and on its page.
+fn check_program_slope(results: &[Measurement]) -> Result<(), TestCaseError> {
+    let steps: Vec<(u64, String)> =
+        (1..).zip(results).map(|(number, _)| (number, number.to_string())).collect();
+    let command = vec!["loop".to_owned(), "N".to_owned()];
+    let slope = ProgramSlopeResult::of(("N", command), &steps, results).unwrap();
+    let table = program_slope_table(&slope, Rows::All, |_| true, PLAIN);
+    let page = page(PageSection::ProgramSlope(Box::new(slope.clone())));
+    for name in ROWS {
+        let row = slope.rows.iter().find(|row| row.row == name).unwrap();
+        for (at, result) in results.iter().enumerate() {
+            let path = result.paths.iter().find(|path| path.path == name).unwrap();
+            prop_assert_eq!(path.value(), Some(row.values[at]));
+            prop_assert!(shows(&table, name, row.values[at]), "{name} in {table}");
+        }
+        // The page has the first and the last of rows that depend on the number.
+        for value in [row.values.first(), row.values.last()].into_iter().flatten() {
+            prop_assert!(!row.depends() || shows(&page, name, *value), "{name} in {page}");
+        }
+    }
+    Ok(())
+}
+
+/// Whether the map of several results has each row's value in each of them, and its picture the
+/// numbers of each one's comparison with the first.
+fn check_map(results: &[Measurement]) -> Result<(), TestCaseError> {
+    let page = page(PageSection::History {
+        results: results.to_vec(),
+        windows: Vec::new(),
+        explained: Vec::new(),
+        across: Vec::new(),
+    });
+    let picture = heat_map_svg(results, HeatBase::Result(0));
+    for name in ROWS {
+        for result in results {
+            let value = result.paths.iter().find(|path| path.path == name).unwrap().value();
+            prop_assert!(shows(&page, name, value.unwrap()), "{value:?} of {name} in {page}");
+        }
+        for new in &results[1..] {
+            let compared = compare(&results[0], new, Threshold::default());
+            let row = compared.paths.iter().find(|row| row.path == name).unwrap();
+            for number in [row.base, row.new].into_iter().flatten() {
+                prop_assert!(shows(&picture, name, number), "{number} of {name} in {picture}");
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The costs of each path, with `by` times one of the numbers `more` added to each, by turns.
 fn raise(costs: &[Costs], more: &[u64], by: u64) -> Vec<Costs> {
     let mut more = more.iter().cycle();
@@ -318,6 +385,27 @@ proptest! {
             *cost += by * more.next().unwrap();
         }
         check_two(&result_of_program(&runs), &result_of_program(&moved))?;
+    }
+
+    #[test]
+    fn a_slope_and_the_map_have_the_numbers_of_their_results(
+        costs in paths(), more in prop::collection::vec(0_u64..3, 60), by in 0_u64..5_000,
+    ) {
+        let raised = [0, by, 2 * by].map(|by| result_of_paths(&raise(&costs, &more, by)));
+        check_slope(&raised)?;
+        check_map(&raised)?;
+    }
+
+    #[test]
+    fn a_programs_slope_has_the_numbers_of_its_results(
+        runs in program_runs(), by in 0_u64..5_000,
+    ) {
+        let raised = [0, by, 2 * by].map(|by| {
+            let mut runs = runs.clone();
+            runs.iter_mut().flatten().for_each(|(cost, _)| *cost += by);
+            result_of_program(&runs)
+        });
+        check_program_slope(&raised)?;
     }
 
     #[test]
