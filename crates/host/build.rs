@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use static_program::{LINK, compile};
+use static_program::{compile, link};
 
 /// The libraries of which it is made, each after those that it uses.
 const LIBRARIES: [&str; 3] = ["probes", "catalogue", "live"];
@@ -49,8 +49,7 @@ fn build(name: &str, features: &[&str]) -> Result<(), String> {
         compile(crates, &out, library, &root, &LIBRARIES[..built], &flags)?;
     }
     let root = crates.join("live/src/program.rs");
-    let link = format!("-Clink-args={LINK}");
-    compile(crates, &out, "program", &root, &LIBRARIES, &["--crate-type=bin", &link])
+    link(crates, &out, ("program", &root), &LIBRARIES, ("", &[]))
 }
 
 /// Compresses the program in this folder.

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use static_program::{LINK, compile};
+use static_program::{compile, link};
 
 /// The libraries of which the agent is made, each after those that it uses.
 const LIBRARIES: [&str; 4] = ["probes", "catalogue", "wire", "agent"];
@@ -48,7 +48,7 @@ fn build() -> Result<(), String> {
 
 /// For the linker: where the code of `/init` begins. No address of it is one of `/paths`, at some
 /// of which an interpreter of the guest stops.
-const INIT_PLACE: &str = " -Wl,-Ttext=0x10000000";
+const INIT_PLACE: &str = "-Wl,-Ttext=0x10000000";
 
 /// Builds one of the agent's programs with its libraries, with more words for the linker and more
 /// flags for all: each by itself, so that one's code does not depend on what the other takes from
@@ -68,9 +68,7 @@ fn build_agent(
         compile(crates, &folder, library, &root, &LIBRARIES[..built], &flags)?;
     }
     let root = crates.join("agent/src").join(file);
-    let link = format!("-Clink-args={LINK}{place}");
-    let flags = [&["--crate-type=bin", &link], extra].concat();
-    compile(crates, &folder, name, &root, &LIBRARIES, &flags)
+    link(crates, &folder, (name, &root), &LIBRARIES, (place, extra))
 }
 
 /// Builds one of QEMU's plugins, of its own folder and of those that all share: its units as one,
