@@ -16,13 +16,16 @@ pub struct LengthStep {
     pub difference: i64,
 }
 
+/// A number with what a row costs.
+type Point = (u64, u64);
+
 /// The function, its linear pieces, and the steps between numbers of different lengths.
 type Fitted = (Option<Polynomial>, Vec<SlopePiece>, Vec<LengthStep>);
 
 /// The function through the values with these numbers, which have these digits. Steps are taken out
 /// if it is a line then and else none, and if there are more values than the line has terms.
 pub(super) fn fit_values(digits: &[String], numbers: &[u64], values: &[u64]) -> Fitted {
-    let points: Vec<(u64, u64)> = numbers.iter().copied().zip(values.iter().copied()).collect();
+    let points: Vec<Point> = numbers.iter().copied().zip(values.iter().copied()).collect();
     let (function, pieces) = fit_points(&points);
     if function.is_some() {
         return (function, pieces, Vec::new());
@@ -36,7 +39,7 @@ pub(super) fn fit_values(digits: &[String], numbers: &[u64], values: &[u64]) -> 
     fitted.unwrap_or((None, pieces, Vec::new()))
 }
 
-fn fit_points(points: &[(u64, u64)]) -> (Option<Polynomial>, Vec<SlopePiece>) {
+fn fit_points(points: &[Point]) -> (Option<Polynomial>, Vec<SlopePiece>) {
     let first = points.first().map_or(0, |(_, value)| *value);
     let rises = points.iter().map(|(number, value)| (*number, difference((first, *value))));
     let (_, pieces) = fit_pieces(&rises.collect::<Vec<_>>());
@@ -47,10 +50,7 @@ fn fit_points(points: &[(u64, u64)]) -> (Option<Polynomial>, Vec<SlopePiece>) {
 /// left of the difference between the last number of a length and the first of the next one, with
 /// the slope of two numbers of one length. None if that slope is not known, or if any points would
 /// be on such a line.
-fn take_out_steps(
-    lengths: &[usize],
-    points: &[(u64, u64)],
-) -> Option<(Vec<(u64, u64)>, Vec<LengthStep>)> {
+fn take_out_steps(lengths: &[usize], points: &[Point]) -> Option<(Vec<Point>, Vec<LengthStep>)> {
     let is_step = |at: usize| lengths[at] != lengths[at - 1];
     let steps = (1..points.len()).filter(|at| is_step(*at)).count();
     // A line has two terms.
@@ -74,7 +74,7 @@ fn take_out_steps(
 }
 
 /// By what the value and the number at this place are larger than those before.
-fn rise(points: &[(u64, u64)], at: usize) -> (i128, i128) {
+fn rise(points: &[Point], at: usize) -> (i128, i128) {
     let [(from, low), (to, high)] = [points[at - 1], points[at]];
     (i128::from(high) - i128::from(low), i128::from(to) - i128::from(from))
 }
