@@ -4,8 +4,8 @@
 //!
 //! Contract: the program is what `_start` refers to, what that refers to, and so on. Each function
 //! or constant comes after the one that refers to it first, in the order of the references in it,
-//! where a compiler has them in the order of names. Equal constants are one. The places of panics in
-//! the source are one empty place: nobody reads them, since a panic here exits with a number.
+//! where a compiler has them in the order of names. Equal constants are one. The places of panics
+//! in the source are one empty place: nobody reads them, since a panic here exits with a number.
 
 use std::collections::HashMap;
 
