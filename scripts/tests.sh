@@ -10,7 +10,7 @@
 # shortest, a test of the rest goes to the other part that has the least to do.
 set -eu
 table=$(dirname "$0")/../tests/times.txt
-parts=16
+parts=20
 checks=3
 
 names() {
