@@ -26,17 +26,17 @@ const LOCATION: usize = 24;
 /// How a name in it ends.
 const SOURCE: &[u8] = b".rs";
 
-/// The same program in that order, of a relocatable one; both are ELF files.
+/// Puts a relocatable program, an ELF file, into this order; the result is a relocatable ELF file.
 ///
 /// # Errors
-/// It is not what the compiler and the linker were asked for, with what is wrong.
+/// The file is not the ELF file that rustc and the linker were asked for; the text says why.
 pub(crate) fn reorder(program: &[u8]) -> Result<Vec<u8>, String> {
     let file = ElfFile64::parse(program).map_err(|error| error.to_string())?;
     let input = Input { pieces: split(&file)?, file };
     let entry = input.file.symbols().find(|symbol| symbol.name() == Ok(ENTRY));
     let entry = entry.and_then(|symbol| Some((symbol.section_index()?, symbol.address())));
     let (section, begin) = entry.ok_or("it has no _start")?;
-    let entry = input.piece(section, begin)?;
+    let entry = input.find_piece(section, begin)?;
     let mut output = Output::new();
     let (mut places, mut read) = (HashMap::new(), Vec::new());
     let mut waiting = vec![entry];
@@ -49,10 +49,10 @@ pub(crate) fn reorder(program: &[u8]) -> Result<Vec<u8>, String> {
         waiting.extend(content.references.iter().rev().map(|reference| reference.to));
         read.push((piece, content.references));
     }
-    output.enter(places[&entry], begin - entry.begin);
+    output.set_entry(places[&entry], begin - entry.begin);
     for (piece, references) in read {
         for reference in references {
-            output.refer(places[&piece], &reference, places[&reference.to])?;
+            output.add_reference(places[&piece], &reference, places[&reference.to])?;
         }
     }
     output.object.write().map_err(|error| error.to_string())
@@ -93,11 +93,16 @@ fn split(file: &ElfFile64<'_>) -> Result<HashMap<SectionIndex, Vec<Piece>>, Stri
     for section in file.sections() {
         let data = section.data().map_err(|error| error.to_string())?;
         let size = section.elf_section_header().sh_entsize(file.endian());
-        let mut ends: Vec<u64> = match (has(&section, SHF_MERGE), has(&section, SHF_STRINGS)) {
-            (true, true) => (1..).zip(data).filter(|(_, it)| **it == 0).map(|it| it.0).collect(),
-            (true, false) if size > 0 => (1..=section.size() / size).map(|it| it * size).collect(),
-            _ => Vec::new(),
-        };
+        let mut ends: Vec<u64> =
+            match (has_flag(&section, SHF_MERGE), has_flag(&section, SHF_STRINGS)) {
+                (true, true) => {
+                    (1..).zip(data).filter(|(_, it)| **it == 0).map(|it| it.0).collect()
+                }
+                (true, false) if size > 0 => {
+                    (1..=section.size() / size).map(|it| it * size).collect()
+                }
+                _ => Vec::new(),
+            };
         if ends.last() != Some(&section.size()) {
             ends.push(section.size());
         }
@@ -109,7 +114,7 @@ fn split(file: &ElfFile64<'_>) -> Result<HashMap<SectionIndex, Vec<Piece>>, Stri
     Ok(pieces)
 }
 
-fn has(section: &ElfSection64<'_, '_>, flag: SectionFlags) -> bool {
+fn has_flag(section: &ElfSection64<'_, '_>, flag: SectionFlags) -> bool {
     let flags = section.elf_section_header().sh_flags(Endianness::Little);
     flags.contains(flag)
 }
@@ -121,19 +126,21 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// The piece that holds this byte of a section.
-    fn piece(&self, section: SectionIndex, at: u64) -> Result<Piece, String> {
+    /// Finds the piece that holds this byte of a section.
+    fn find_piece(&self, section: SectionIndex, at: u64) -> Result<Piece, String> {
         let pieces = self.pieces.get(&section).map_or(&[][..], Vec::as_slice);
         let before = pieces.partition_point(|piece| piece.begin <= at);
         pieces[..before].last().copied().ok_or_else(|| format!("nothing is at {at}"))
     }
 
-    fn section(&self, piece: Piece) -> Result<ElfSection64<'a, '_>, String> {
+    fn find_section(&self, piece: Piece) -> Result<ElfSection64<'a, '_>, String> {
         self.file.section_by_index(piece.section).map_err(|error| error.to_string())
     }
 
-    fn bytes(&self, piece: Piece) -> Result<Vec<u8>, String> {
-        let section = self.section(piece)?;
+    /// Reads the bytes of a piece; one without content in the file, such as a variable that begins
+    /// as 0, has zeros.
+    fn read_bytes(&self, piece: Piece) -> Result<Vec<u8>, String> {
+        let section = self.find_section(piece)?;
         if section.elf_section_header().sh_type(Endianness::Little) == SHT_NOBITS {
             return Ok(vec![0; usize::try_from(piece.end).unwrap_or(0)]);
         }
@@ -142,27 +149,31 @@ impl<'a> Input<'a> {
         Ok(data.get(begin..end).unwrap_or_default().to_vec())
     }
 
+    /// Reads a piece and its references; of the place of a panic nothing is left but zeros.
     fn read(&self, piece: Piece) -> Result<Content, String> {
-        let section = self.section(piece)?;
+        let section = self.find_section(piece)?;
         let is_empty = section.elf_section_header().sh_type(Endianness::Little) == SHT_NOBITS;
-        let kind = match (has(&section, SHF_EXECINSTR), has(&section, SHF_WRITE), is_empty) {
-            (true, ..) => StandardSection::Text,
-            (_, true, true) => StandardSection::UninitializedData,
-            (_, true, false) => StandardSection::Data,
-            (_, false, _) => StandardSection::ReadOnlyData,
-        };
-        let (mut bytes, mut references) = (self.bytes(piece)?, self.references(&section, piece)?);
+        let kind =
+            match (has_flag(&section, SHF_EXECINSTR), has_flag(&section, SHF_WRITE), is_empty) {
+                (true, ..) => StandardSection::Text,
+                (_, true, true) => StandardSection::UninitializedData,
+                (_, true, false) => StandardSection::Data,
+                (_, false, _) => StandardSection::ReadOnlyData,
+            };
+        let (mut bytes, mut references) =
+            (self.read_bytes(piece)?, self.list_references(&section, piece)?);
         let is_location = self.is_location(&bytes, &references)?;
         if is_location {
             bytes.fill(0);
             references.clear();
         }
-        let is_shared = is_location || has(&section, SHF_MERGE);
+        let is_merged = has_flag(&section, SHF_MERGE) && references.is_empty();
+        let is_shared = is_location || is_merged;
         Ok(Content { kind, align: section.align().max(1), bytes, references, is_shared })
     }
 
-    /// In the order of their places.
-    fn references(
+    /// Lists the references in a piece, in the order of their places.
+    fn list_references(
         &self,
         section: &ElfSection64<'_, '_>,
         piece: Piece,
@@ -174,15 +185,15 @@ impl<'a> Input<'a> {
             if is_none || !(piece.begin..piece.end).contains(&at) {
                 continue;
             }
-            let (to, addend) = self.target(relocation.target(), relocation.addend())?;
+            let (to, addend) = self.find_target(relocation.target(), relocation.addend())?;
             found.push(Reference { at: at - piece.begin, flags, to, addend });
         }
         found.sort_by_key(|reference| reference.at);
         Ok(found)
     }
 
-    /// The piece that a relocation is about, and what is added to its address.
-    fn target(&self, target: RelocationTarget, addend: i64) -> Result<(Piece, i64), String> {
+    /// Finds the piece that a relocation is about, and what is added to its address.
+    fn find_target(&self, target: RelocationTarget, addend: i64) -> Result<(Piece, i64), String> {
         let RelocationTarget::Symbol(index) = target else {
             return Err("a relocation is about no symbol".to_owned());
         };
@@ -194,7 +205,7 @@ impl<'a> Input<'a> {
         let whole = self.pieces.get(&section).filter(|pieces| pieces.len() == 1);
         let of_section = if symbol.kind() == SymbolKind::Section { addend } else { 0 };
         let at = symbol.address().saturating_add_signed(of_section);
-        let piece = whole.map_or_else(|| self.piece(section, at), |whole| Ok(whole[0]))?;
+        let piece = whole.map_or_else(|| self.find_piece(section, at), |whole| Ok(whole[0]))?;
         Ok((piece, symbol.address().cast_signed() + addend - piece.begin.cast_signed()))
     }
 
@@ -205,7 +216,7 @@ impl<'a> Input<'a> {
             return Ok(false);
         };
         let length = length.iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
-        let name = self.bytes(*to)?;
+        let name = self.read_bytes(*to)?;
         let name = usize::try_from(*addend).ok().and_then(|begin| name.get(begin..));
         let name = name.and_then(|name| name.get(..length));
         Ok(name.is_some_and(|name| name.ends_with(SOURCE)))
@@ -247,7 +258,7 @@ impl Output {
             }
             _ => self.object.append_section_data(section, bytes, *align),
         };
-        let symbol = self.name(String::new(), SymbolScope::Compilation, section, offset);
+        let symbol = self.add_symbol(String::new(), SymbolScope::Compilation, section, offset);
         let place = Place { section, offset, symbol };
         if *is_shared {
             self.shared.insert(key, place);
@@ -256,11 +267,11 @@ impl Output {
     }
 
     /// Has the program begin at this byte of a piece.
-    fn enter(&mut self, place: Place, at: u64) {
-        self.name(ENTRY.to_owned(), SymbolScope::Linkage, place.section, place.offset + at);
+    fn set_entry(&mut self, place: Place, at: u64) {
+        self.add_symbol(ENTRY.to_owned(), SymbolScope::Linkage, place.section, place.offset + at);
     }
 
-    fn name(
+    fn add_symbol(
         &mut self,
         name: String,
         scope: SymbolScope,
@@ -280,7 +291,13 @@ impl Output {
         })
     }
 
-    fn refer(&mut self, from: Place, reference: &Reference, to: Place) -> Result<(), String> {
+    /// Adds a reference from one piece to another.
+    fn add_reference(
+        &mut self,
+        from: Place,
+        reference: &Reference,
+        to: Place,
+    ) -> Result<(), String> {
         let relocation = write::Relocation {
             offset: from.offset + reference.at,
             symbol: to.symbol,

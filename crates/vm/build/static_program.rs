@@ -1,5 +1,5 @@
-//! Builds a static program without libc, a crate at a time: the agent, and the program of
-//! `witness-pmu`, which must be built as the agent is.
+//! Builds a static program without libc, a crate at a time: the agent, and the program of live
+//! hosts, which must be built as the agent is.
 
 #[path = "canonical.rs"]
 mod canonical;

@@ -48,10 +48,10 @@ The condition under which the kernel is measured: settings, separated by spaces,
   nft:FILE, audit:FILE, tc:FILE, ip:FILE, bpf:FILE.o, apparmor:FILE, selinux:FILE
                              what their programs set
 
-A setting that this kernel does not know is an error. `compare`, `explain` and `run` take two
+A setting that this kernel does not know is an error. `compare`, `explain` and `run` take two \
 conditions, for one kernel: the first is BASE's (docs/guide/settings.md).
 
-The subject host takes seccomp:, landlock:N, cgroup:, bpf:TYPE:PLACE, ioports:N for the I/O ports
+The subject host takes seccomp:, landlock:N, cgroup:, bpf:TYPE:PLACE, ioports:N for the I/O ports \
 below N, and perf:GROUP:EVENT (docs/guide/host.md).";
 
 /// How guests run. All but the last two belong to a result's configuration.
