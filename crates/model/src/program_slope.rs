@@ -407,6 +407,15 @@ mod tests {
     }
 
     #[test]
+    fn a_step_is_not_told_from_a_bend_by_as_many_numbers_as_there_are_terms() {
+        let costs = |n: u64, _| vec![(RowKind::Syscall, "write", 90 * n + 40 * (n / 100))];
+        let slope = slope(&[50, 100, 200], costs, |_| Vec::new());
+        let write = find(&slope, "write");
+        assert!(write.function.is_none() && write.steps.is_empty(), "{write:?}");
+        assert_eq!(write.bends().collect::<Vec<_>>(), [100]);
+    }
+
+    #[test]
     fn a_document_whose_function_is_another_is_told_from_one_that_was_written() {
         let costs = |n: u64, _| vec![(RowKind::Syscall, "getppid", 321 * n)];
         let written = slope(&NUMBERS, costs, |_| Vec::new());

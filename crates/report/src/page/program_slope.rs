@@ -20,7 +20,7 @@ const HEADINGS: [Heading; 7] = [
     ("constant", "number"),
     ("per unit", "number"),
     ("square", "number"),
-    ("bends, scatters", "text"),
+    ("bends, steps, scatters", "text"),
 ];
 /// Rows that have pictures.
 const PICTURES: usize = 8;
@@ -123,7 +123,8 @@ fn draw_legend(result: &ProgramSlopeResult) -> Html {
     html.raw(" = ").text(first).raw(" and ").text(last);
     html.raw(", of a region of one execution. constant + ").text(word).raw(" · per unit + ");
     html.text(word).raw("² · square is the value for every number that was measured; where that ");
-    html.raw("holds for none, per unit is the slope up to the first bend. A row scatters if not ");
+    html.raw("holds for none, per unit is the slope up to the first bend. A step, such as +39 ");
+    html.raw("from 100, is what a number with more digits costs besides. A row scatters if not ");
     html.raw("most pairs of runs have the difference of its values.</p>");
     if !result.unmeasured.is_empty() {
         html.raw("<p class=\"note\">Not measured with every number: ");

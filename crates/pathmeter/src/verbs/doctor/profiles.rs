@@ -193,7 +193,12 @@ mod tests {
         };
         let elsewhere = |name, guest| report(name, guest, false, &["a", "b"]);
         let here = report("zen2-guest", true, true, &[]);
-        let lines = text(&[elsewhere("zen3", false), elsewhere("zen3-guest", true), here]);
+        let all = [elsewhere("zen3", false), elsewhere("zen3-guest", true), here];
+        let counted =
+            "1 of 3 CPU profiles; zen3, also as guests, need QEMU 10.0 or newer: --profiles";
+        assert_eq!(check(&all).unwrap().found, counted);
+        assert!(check(&[]).is_none());
+        let lines = text(&all);
         let head = "\nNot with this QEMU (--qemu FILE names another):\n";
         let (can, can_not) = lines.split_once(head).unwrap();
         assert!(can.ends_with("\n  zen2-guest  AMD, as a guest sees it"), "{lines}");
