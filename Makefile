@@ -12,8 +12,8 @@ CARGO := cargo
 UNWIND := --config 'profile.dev.panic="unwind"'
 HOSTED := --workspace --exclude pathmeter-agent $(UNWIND)
 
-# In CI clippy compiles the workspace, in rustc's place, so that what is linted is not compiled again
-# for the tests.
+# In CI clippy compiles the workspace, in rustc's place, so that nothing is compiled again for the
+# tests.
 ifeq ($(notdir $(RUSTC_WORKSPACE_WRAPPER)),clippy-driver)
 LINT_HOSTED := test --no-run --locked $(HOSTED) --all-targets
 else
@@ -138,8 +138,8 @@ test-moved: cargo fixtures ## end-to-end tests on built kernels with another lay
 test-part: cargo fixtures ## the part of these, and of other checks, that the commit decides: for CI
 	@part=$$(scripts/tests.sh of-commit); echo "part $$part"; \
 		case $$part in \
-		0) env -u RUSTC_WORKSPACE_WRAPPER $(MAKE) --no-print-directory portability-short ;; \
-		1) env -u RUSTC_WORKSPACE_WRAPPER $(MAKE) --no-print-directory fuzz ;; \
+		0) RUSTC_WORKSPACE_WRAPPER='' $(MAKE) --no-print-directory portability-short ;; \
+		1) RUSTC_WORKSPACE_WRAPPER='' $(MAKE) --no-print-directory fuzz ;; \
 		2) $(MAKE) --no-print-directory lab-test ;; \
 		*) $(END_TO_END) part $$part ;; \
 		esac

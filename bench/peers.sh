@@ -61,7 +61,7 @@ of_perf() {
 }
 
 of_pathmeter() {
-	timed pathmeter all "$pathmeter" measure host --pin "$cpu" --only "$PATHS" -q
+	timed pathmeter all "$pathmeter" host --pin "$cpu" --only "$PATHS" -q
 }
 
 runs=(

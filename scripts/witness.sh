@@ -15,7 +15,7 @@ trap 'rm -rf "$work"' EXIT
 
 # table SUBJECT: into $work/table; exit code 1 says that paths differ, which the table shows.
 table() {
-	"$pathmeter" doctor --witness "$1" --quiet >"$work/table" || [ $? = 1 ]
+	"$pathmeter" witness "$1" --quiet >"$work/table" || [ $? = 1 ]
 }
 
 for kernel in "$@" lab; do

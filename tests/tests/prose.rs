@@ -23,11 +23,13 @@ const EVIDENCE: &str = "**Measured on** ";
 const REFERENCES: &[&str] = &[
     "count-format",
     "counter-examples",
+    "explanations",
     "glossary",
     "host",
     "lab",
     "lab-caveats",
     "program-format",
+    "program-rows",
     "results",
     "security",
     "times",

@@ -10,7 +10,7 @@ const SUBJECT: &str = "lab:vendor=intel,smap=off,flags=constant,irq-restore=popf
 
 #[test]
 fn two_interpreters_agree_on_every_path() {
-    let ran = Scene::warm().run(&["doctor", "--witness", SUBJECT]);
+    let ran = Scene::warm().run(&["witness", SUBJECT]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
     let alike = |path: &str| {
         let row = ran.stdout.lines().find(|line| line.split_whitespace().next() == Some(path));
@@ -35,7 +35,7 @@ fn two_interpreters_agree_on_every_path() {
 /// and one of its stack, are a fork's. Bochs' clock counts both.
 #[test]
 fn an_instruction_that_can_not_be_fetched_is_a_fault_of_its_window() {
-    let ran = Scene::warm().run(&["doctor", "--witness", &built("base")]);
+    let ran = Scene::warm().run(&["witness", &built("base")]);
     let row = ran.stdout.lines().find(|line| line.starts_with("process.fork-exit"));
     let words: Vec<_> = row.unwrap_or_default().split_whitespace().collect();
     let [_, _, _, _, _, faults, _, difference, ..] = words[..] else { panic!("{}", ran.stdout) };
@@ -72,7 +72,7 @@ fn a_difference_is_explained_by_the_instruction_that_makes_it() {
         sed 's/simd=avx2/simd=sse4_2/; s/, avx_f16c=1, avx_fma=1//' \"$3\" >\"$rc\"\n\
         exec bochs -q -f \"$rc\"\n";
     let bochs = scene.executable("bochs", script);
-    let ran = scene.run(&["doctor", "--witness", &built("base"), "--bochs", &bochs]);
+    let ran = scene.run(&["witness", &built("base"), "--bochs", &bochs]);
     let line = |begin: &str| {
         let line = ran.stdout.lines().find(|line| line.starts_with(begin)).unwrap_or_default();
         line.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -88,20 +88,20 @@ fn a_difference_is_explained_by_the_instruction_that_makes_it() {
 
 #[test]
 fn what_is_no_bochs_is_named_with_what_to_install() {
-    let ran = Scene::warm().run(&["doctor", "--witness", "lab", "--bochs", "/no/such/bochs"]);
+    let ran = Scene::warm().run(&["witness", "lab", "--bochs", "/no/such/bochs"]);
     assert_eq!(ran.code, 3);
     assert!(ran.stderr.contains("/no/such/bochs: it can't be run"), "{}", ran.stderr);
     assert!(ran.stderr.contains("bochs-sdl"), "{}", ran.stderr);
-    let ran = Scene::warm().run(&["doctor", "--witness", "lab", "--bochs", "/bin/true"]);
+    let ran = Scene::warm().run(&["witness", "lab", "--bochs", "/bin/true"]);
     assert!(ran.stderr.contains("does not say that it is Bochs"), "{}", ran.stderr);
 }
 
 #[test]
 fn the_cpu_is_no_choice_and_there_is_one() {
-    let ran = Scene::warm().run(&["doctor", "--witness", "lab:cpus=2"]);
+    let ran = Scene::warm().run(&["witness", "lab:cpus=2"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("Bochs is given one CPU"), "{}", ran.stderr);
-    let ran = Scene::warm().run(&["doctor", "--witness", "lab", "--cpu", "skylake"]);
+    let ran = Scene::warm().run(&["witness", "lab", "--cpu", "skylake"]);
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("both interpreters have the same CPU"), "{}", ran.stderr);
 }
@@ -109,7 +109,7 @@ fn the_cpu_is_no_choice_and_there_is_one() {
 #[test]
 fn runs_of_a_program_of_ones_own_are_compared_by_their_sums() {
     let program = program("compat32");
-    let ran = Scene::warm().run(&["doctor", "--witness", &built("base"), "--", &program]);
+    let ran = Scene::warm().run(&["witness", &built("base"), "--", &program]);
     let rows: Vec<Vec<i64>> = ran.stdout.lines().filter_map(numbers).collect();
     assert_eq!(rows.len(), 7, "{}", ran.stdout);
     for row in &rows {

@@ -12,7 +12,7 @@ const UNPAIRED: &str = "times: each result is compared with the one before it; t
                         paired, so that all that changed in between is in a step, the boot \
                         included; slower and faster are steps, equal and undecidable are none";
 const ONE_BOOT: &str = "times: a session is one boot, and boots of one kernel differ too: gather \
-                        several of each kernel (measure host --boots FILE), and add the file";
+                        several of each kernel (host --boots FILE), and add the file";
 const APART: &str = "counts and times of this path are followed each by themselves";
 
 /// The sessions of results, of which the last is kept: what was new is the next one's base.

@@ -48,6 +48,9 @@ impl Subject {
         if is_host(path) {
             return Err(refused_host());
         }
+        if is_timed(path) {
+            return Err(refused_times(path));
+        }
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_measurement(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
@@ -106,9 +109,20 @@ pub fn is_host(subject: &Path) -> bool {
 pub fn refused_host() -> Failure {
     Failure::Usage {
         message: "host is this machine, on which paths are measured in time".to_owned(),
-        help: "measure and compare take it, and report and history take the file that `pathmeter \
-               measure host -o FILE` writes; name a file of this name ./host"
+        help: "`pathmeter host` measures it, and report and history take the file that `pathmeter \
+               host -o FILE` writes; name a file of this name ./host"
             .to_owned(),
+    }
+}
+
+/// That a document of times was named where one of counts is taken.
+fn refused_times(path: &Path) -> Failure {
+    let name = path.display();
+    Failure::Usage {
+        message: format!("{name} has times, which are not counts"),
+        help: format!(
+            "`pathmeter host {name}` shows them, and `pathmeter host compare` compares two"
+        ),
     }
 }
 

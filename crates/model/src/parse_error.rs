@@ -35,7 +35,7 @@ pub enum ParseError {
     #[error(
         "the schema is {found}, not \"{wanted}\"{}; give a file written by `pathmeter {}",
         if found.contains("comparison/") { ": compare or run wrote it of two kernels" } else { "" },
-        if wanted.contains("times") { "measure host --json`" } else {
+        if wanted.contains("times") { "host --json`" } else {
             "measure --json` or `pathmeter run --json`"
         }
     )]

@@ -18,6 +18,7 @@ mod results;
 mod run;
 mod settings;
 mod variable;
+mod witness;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -31,11 +32,13 @@ pub(crate) use self::edited::EditedArg;
 pub(crate) use self::explain::{ExplainArgs, ExplainOutput, VmlinuxArgs};
 use self::formats::of_page;
 pub(crate) use self::formats::{FormatArgs, GateArgs};
-pub(crate) use self::guest::{GuestArgs, LONGEST};
+pub(crate) use self::guest::{GuestArgs, LONGEST, TIMEOUT};
 pub(crate) use self::history::{
     AddArgs, BlameArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs,
 };
-pub(crate) use self::host::HostArgs;
+pub(crate) use self::host::{
+    HostArgs, HostCompareArgs, HostExperimentArgs, HostMeasureArgs, HostVerb, SessionArgs,
+};
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
 pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
@@ -48,11 +51,11 @@ pub(crate) use self::results::ResultsArg;
 pub(crate) use self::run::{FilesArgs, PackingArgs, ProbeArgs, RunArgs, WindowArgs};
 pub(crate) use self::settings::SettingsArgs;
 pub(crate) use self::variable::variable;
+pub(crate) use self::witness::WitnessArgs;
 pub(crate) use self::words::Words;
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 use pathmeter_gate::{BUDGET_EXAMPLE, EventGate, USUAL};
-use pathmeter_measure::subject::is_timed;
 use pathmeter_report::{AreaSums, Rows};
 
 const ABOUT: &str = "\
@@ -67,8 +70,8 @@ A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package 
 (.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
 `measure -o` wrote, `apt:PACKAGE`: a package that apt-get(8) fetches, `running`: the image of the \
 kernel that runs here, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
-CPU, or two with the word cpus=2; vendor=intel makes it Intel's. `measure` and `compare` take \
-`host` as well: this machine, as it is now, in nanoseconds.";
+CPU, or two with the word cpus=2; vendor=intel makes it Intel's. Times of this machine, in \
+nanoseconds, are those of `host`.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,9 +109,7 @@ Examples:
   pathmeter measure base.json                         the table of an earlier result
   pathmeter measure bzImage --json | jq '.paths[] | {path, estimate}'
   pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently
-  pathmeter measure bzImage --results results         from a plan's results, if it is there
-  pathmeter measure host                              this machine, in nanoseconds
-  pathmeter measure host --only 'insn.*' -o host.json what instructions take here";
+  pathmeter measure bzImage --results results         from a plan's results, if it is there";
 
 const EXPERIMENT_EXAMPLES: &str = "\
 Each experiment is a mailing-list thread on a hidden cost: its symptom, cause, cure and published \
@@ -118,7 +119,7 @@ Examples:
   pathmeter experiment --list
   pathmeter experiment ioperm-2004
   pathmeter experiment                                all, one page each
-  pathmeter experiment vgetcpu-2007 --host            the same question to this machine, in cycles
+  pathmeter host experiment vgetcpu-2007              the same question to this machine, in cycles
   pathmeter compare lab:iobitmap=full-copy lab:iobitmap=lazy   the same by hand, all paths
   pathmeter explain switch.yield lab                  the lab kernel's own switch
 
@@ -145,8 +146,6 @@ Examples:
   pathmeter compare bzImage --cpu skylake --cpu icelake   one kernel on two CPUs
   pathmeter compare bzImage --under default --under boot:mitigations=off
                                                       and under two conditions
-  pathmeter compare host --under default --under seccomp:docker
-                                                      this machine, in nanoseconds
   pathmeter compare old.deb new.deb --times old.times.json --times new.times.json
                                                       counts and times, and what both mean
 
@@ -160,20 +159,13 @@ Verdicts:
   unsupported    one of the kernels, or the CPU model, can't run the path
   broken         a path ran wrongly, or the kernel died on it
 
-Verdicts on times:
-  slower, faster new takes more, or less, time; the probability that any row says
-                 so wrongly is at most 0.001
-  equal          the two differ by less than --threshold, 2 % by default
-  undecidable    the session can't tell; the row says why, and which option would decide
-
 A comparison is refused (exit code 2) if BASE and NEW differ in more than the kernel or, for one
 kernel, the condition, as in the version of QEMU, the CPU model or the number of runs; --across
 compares them all the same.
 
 With --check, the exit code is 3 if something was not compared: a path that BASE
 could run and NEW can't or lacks, a path that --only names in full and one side can't run or lacks,
-or all paths. A path that only NEW can run gives a note. Of times, a path that --only names in full
-was not compared if it is undecidable, and nothing was if all paths are.
+or all paths. A path that only NEW can run gives a note.
 
 A budget, the FILE of --budget:
 ";
@@ -232,8 +224,12 @@ pub(crate) enum Verb {
     Experiment(ExperimentArgs),
     /// List what can be measured, a kernel's functions, or the CPUs that a guest can have
     List(ListArgs),
-    /// Check what this machine can measure, or the counts with a second interpreter
+    /// Check the counts of kernels with a second interpreter, Bochs
+    Witness(WitnessArgs),
+    /// Check what this machine can measure
     Doctor(DoctorArgs),
+    /// Take times on this machine, in nanoseconds, and compare them
+    Host(HostArgs),
     /// Print the completion script of a shell, for packages
     #[command(hide = true)]
     Completions(CompletionsArgs),
@@ -264,6 +260,8 @@ impl Verb {
             Self::Run(RunVerb::Run(args)) => &args.edited,
             Self::Bisect(args) => &args.edited,
             Self::Report(args) => &args.edited,
+            Self::Host(HostArgs { verb: None, measure }) => &measure.edited,
+            Self::Host(HostArgs { verb: Some(HostVerb::Compare(args)), .. }) => &args.edited,
             Self::History(HistoryArgs { verb: HistoryVerb::Add(args), .. }) => &args.edited,
             _ => return false,
         };
@@ -277,8 +275,7 @@ impl Verb {
     after_help = MEASURE_EXAMPLES, mut_arg("results", |arg| arg.conflicts_with("window"))
 )]
 pub(crate) struct MeasureArgs {
-    /// A kernel image, a result file, lab[:mechanism=variant,…], or host: this machine, in
-    /// nanoseconds
+    /// A kernel image, a result file, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) subject: PathBuf,
     /// Probes of the user's own.
@@ -308,15 +305,6 @@ pub(crate) struct MeasureArgs {
     /// Results that are there already.
     #[command(flatten)]
     pub(crate) results: ResultsArg,
-    /// Add this boot's session to a file of several boots, which compare takes
-    #[arg(
-        long, value_name = "FILE", value_hint = ValueHint::FilePath,
-        help_heading = "Times on this machine (the subject host)"
-    )]
-    pub(crate) boots: Option<PathBuf>,
-    /// How times are taken on this machine.
-    #[command(flatten)]
-    pub(crate) host: HostArgs,
 }
 
 /// Arguments of `compare`.
@@ -355,8 +343,7 @@ pub(crate) struct CompareArgs {
     ///
     /// EVENTS are what makes it worse, separated by commas: instructions, slow (all classes of slow
     /// instructions), all, or the names of events (docs/reference/events.md); with :N if a
-    /// difference of up to N passes. A path that is broken is always worse. Of times, which have
-    /// no events, a path that is slower is worse, and one that is undecidable was not compared.
+    /// difference of up to N passes. A path that is broken is always worse.
     #[arg(
         long,
         value_name = "EVENTS",
@@ -376,7 +363,7 @@ pub(crate) struct CompareArgs {
     /// differences are listed
     #[arg(long)]
     pub(crate) across: bool,
-    /// Join the counts with times of the same two sides: documents of `measure host -o`, base's and
+    /// Join the counts with times of the same two sides: documents of `host -o`, base's and
     /// new's, or host for this machine under both conditions of --under (docs/guide/host.md)
     #[arg(
         long, value_name = "TIMES", num_args = 1, action = clap::ArgAction::Append,
@@ -407,27 +394,12 @@ pub(crate) struct CompareArgs {
     /// Results that are there already.
     #[command(flatten)]
     pub(crate) results: ResultsArg,
-    /// How times are taken on this machine.
-    #[command(flatten)]
-    pub(crate) host: HostArgs,
-}
-
-impl MeasureArgs {
-    /// Whether it is measured in time, and not in instructions.
-    pub(crate) fn is_timed(&self) -> bool {
-        is_timed(&self.subject)
-    }
 }
 
 impl CompareArgs {
     /// What is compared: two subjects, or one with itself.
     pub(crate) fn names(&self) -> Vec<&Path> {
         std::iter::once(&self.base).chain(&self.new).map(PathBuf::as_path).collect()
-    }
-
-    /// Whether one of them is measured in time, and not in instructions.
-    pub(crate) fn is_timed(&self) -> bool {
-        self.names().into_iter().any(is_timed)
     }
 }
 
@@ -518,10 +490,6 @@ pub(crate) struct ExperimentArgs {
     /// Only list the experiments
     #[arg(long)]
     pub(crate) list: bool,
-    /// Take the times of the thread's program on this machine instead, in the thread's unit, beside
-    /// its own results
-    #[arg(long, conflicts_with_all = ["list", "counter_examples"])]
-    pub(crate) host: bool,
     /// Judge each expectation also under its counter-example, where it must fail
     ///
     /// A counter-example measures other subjects in place of the expectation's own, such as the

@@ -19,10 +19,6 @@ struct Given<'a> {
     /// Those of the subjects that are documents, and so nothing to run.
     documents: Vec<&'a Path>,
     subjects: Vec<&'a Path>,
-    /// Whether they are this machine, or times that were taken on one.
-    timed: bool,
-    /// Whether one of them is this machine.
-    host: bool,
 }
 
 /// Refuses the first option on the command line that would change nothing.
@@ -31,9 +27,7 @@ struct Given<'a> {
 /// There is one; with the reason.
 pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     let Some(given) = Given::new(command, matches, "") else { return Ok(()) };
-    // Who takes it has the options for it, or looks at it.
-    let takes_host = given.needs.need("pin").is_some() || given.needs.verb == "doctor";
-    if given.host && !takes_host {
+    if given.subjects.iter().any(|path| subject::is_host(path)) {
         return Err(subject::refused_host());
     }
     let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
@@ -67,19 +61,9 @@ impl<'a> Given<'a> {
         let needs = VerbNeeds::of(above)?;
         let subjects = needs.subjects.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
         let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
-        let timed = subjects.iter().any(|path| subject::is_timed(path));
-        let times = matches.try_get_many::<PathBuf>("times").ok().flatten().into_iter().flatten();
-        let host =
-            subjects.iter().copied().chain(times.map(PathBuf::as_path)).any(subject::is_host);
         let is_document = |path: &&Path| subject::is_document_file(path) || is_results(path);
         let documents = subjects.iter().copied().filter(is_document).collect();
-        Some(Self { command, matches, needs, documents, subjects, timed, host })
-    }
-
-    /// Whether a subject is a kernel, or what will be found to be none.
-    fn has_kernel(&self) -> bool {
-        let mut subjects = self.subjects.iter();
-        subjects.any(|path| !subject::is_host(path) && !self.documents.contains(path))
+        Some(Self { command, matches, needs, documents, subjects })
     }
 
     /// How many subjects are kernels, or documents that are not of times; a folder of results
@@ -115,23 +99,7 @@ impl<'a> Given<'a> {
         let leave = |help: &str| format!("leave it out{help}");
         let long = |id: &str| format!("--{}", id.replace('_', "-"));
         let (why, help) = match need {
-            Need::Kernel | Need::Kernels(_) if self.timed && !self.has_kernel() => {
-                let why = "times are taken on this machine, and no guest is run".to_owned();
-                (why, leave(", or name the kernel that is to be run"))
-            }
-            Need::Sides if self.timed && self.counted() == 0 => {
-                let why = "it is about exact counts, and these are times".to_owned();
-                (why, leave(""))
-            }
-            Need::Exact if self.timed => {
-                let why = "it is about exact counts, and these are times".to_owned();
-                (why, leave(""))
-            }
-            Need::Host if !self.host => {
-                let why = "nothing is measured in time here".to_owned();
-                (why, leave(", or name this machine: host"))
-            }
-            Need::Kernel | Need::Run
+            Need::Kernel
                 if !self.documents.is_empty() && self.documents.len() == self.subjects.len() =>
             {
                 let why = format!("{}, so nothing is run", are_documents(&self.documents));
@@ -153,7 +121,7 @@ impl<'a> Given<'a> {
                 let why = "no program is named".to_owned();
                 (why, leave(", or name the program after two dashes: -- PROGRAM ARGS"))
             }
-            Need::Given(other) if !self.has(other) && !self.host => {
+            Need::Given(other) if !self.has(other) => {
                 let other = self.positional(other).unwrap_or_else(|| long(other));
                 (format!("{other} is not given"), leave(&format!(", or give {other}")))
             }

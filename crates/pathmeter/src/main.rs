@@ -7,7 +7,7 @@ mod build_command;
 mod cli;
 mod executable;
 mod failure;
-mod former;
+mod foreign_option;
 mod git;
 mod ignored;
 mod named;
@@ -73,9 +73,7 @@ fn run() -> ExitCode {
         Err(failure) => return for_git(screen.report(&failure)).into(),
     };
     let done = match &cli.verb {
-        Verb::Measure(args) if args.is_timed() => verbs::host::measure(args, &screen),
         Verb::Measure(args) => verbs::measure::run(args, &screen),
-        Verb::Compare(args) if args.is_timed() => verbs::host::compare(args, &screen),
         Verb::Compare(args) => verbs::compare::run(args, &screen),
         Verb::Bisect(args) => verbs::bisect::run(args, &screen),
         Verb::Explain(args) => verbs::explain::run(args, &screen),
@@ -87,7 +85,8 @@ fn run() -> ExitCode {
         Verb::Plan(args) => verbs::plan::run(args, &screen),
         Verb::History(args) => verbs::history::run(args, &screen),
         Verb::List(args) => verbs::list::run(args, &screen),
-        Verb::Doctor(args) if args.witness => verbs::witness::run(args, &screen),
+        Verb::Host(args) => verbs::host::run(args, &screen),
+        Verb::Witness(args) => verbs::witness::run(args, &screen),
         Verb::Doctor(args) => verbs::doctor::run(args, &screen),
         Verb::Completions(args) => verbs::manual::completions(args),
         Verb::Man(args) => verbs::manual::pages(args),
@@ -133,7 +132,7 @@ fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
         return command.error(answer.kind(), fit(&why));
     }
     match parsed(command, words()) {
-        Err(same) => former::named(command, same),
+        Err(same) => foreign_option::name_verbs_with(command, same),
         Ok(_) => command.error(answer.kind(), fit(&answer.to_string())),
     }
 }
@@ -144,7 +143,7 @@ fn refused(command: &mut Command, answer: clap::Error) -> Exit {
     if let Some(failure) = order {
         return for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure));
     }
-    let answer = former::named(command, answer);
+    let answer = foreign_option::name_verbs_with(command, answer);
     answered(&fit(command, answer))
 }
 

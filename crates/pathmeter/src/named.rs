@@ -72,8 +72,10 @@ fn subjects(verb: &mut Verb) -> Vec<&mut PathBuf> {
             ListWhat::Functions(args) => vec![&mut args.subject],
             _ => Vec::new(),
         },
-        Verb::Doctor(args) => args.subjects.iter_mut().collect(),
+        Verb::Witness(args) => args.kernels.iter_mut().collect(),
         Verb::Run(RunVerb::NewProbe(_))
+        | Verb::Host(_)
+        | Verb::Doctor(_)
         | Verb::Plan(_)
         | Verb::Experiment(_)
         | Verb::Completions(_)

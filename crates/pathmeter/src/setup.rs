@@ -132,7 +132,7 @@ fn refuse_live_settings(args: &GuestArgs) -> Result<(), Failure> {
         None => Ok(()),
         Some(setting) => Err(Failure::Usage {
             message: format!("--under {setting}: only processes of a live host are put under it"),
-            help: format!("pathmeter compare host --under default --under {setting}"),
+            help: format!("pathmeter host compare --under default --under {setting}"),
         }),
     }
 }

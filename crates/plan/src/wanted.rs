@@ -198,7 +198,7 @@ fn unplanned(subject: &str) -> Option<(&'static str, &'static str)> {
     if subject == "host" {
         return Some((
             "times of a machine are that machine's, and a plan's cells are the same on any",
-            "`pathmeter measure host` measures them; name a file of this name ./host",
+            "`pathmeter host` measures them; name a file of this name ./host",
         ));
     }
     if subject.starts_with("git:") || subject.contains("..") && !subject.contains('/') {

@@ -242,9 +242,13 @@ mod tests {
         let new = [("openat", 5_657_295), ("pipe2", 1557), ("read", 10_000)];
         assert_eq!(
             describe(&compared(&base, &new), &[]),
-            "Own work costs 657,952 instructions more (+13.13 %): most in openat, +657,295."
+            "The program and its system calls cost 657,952 instructions more (+13.13 %): most in \
+             openat, +657,295."
         );
-        assert_eq!(describe(&compared(&base, &base), &[]), "Own work is the same.");
+        assert_eq!(
+            describe(&compared(&base, &base), &[]),
+            "The program and its system calls cost the same."
+        );
     }
 
     #[test]

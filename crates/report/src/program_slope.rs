@@ -94,20 +94,24 @@ fn named(
 /// What one more costs in all own work, and where that bends.
 pub(crate) fn describe_own_work(result: &ProgramSlopeResult) -> String {
     let word = &result.word;
-    let Some(row) = result.own_work() else { return "No own work was measured.".to_owned() };
+    let Some(row) = result.own_work() else {
+        return "Nothing of the program was measured.".to_owned();
+    };
     let ends = result.numbers.first().zip(result.numbers.last());
     let between = ends.map_or_else(String::new, |(from, to)| format!("from {word} {from} to {to}"));
     if !row.depends() {
         let all = range(row.range(), 1);
         return if row.scatters {
-            format!("Own work scatters by {all} {between}, which is no slope.")
+            format!(
+                "The program and its system calls scatter by {all} {between}, which is no slope."
+            )
         } else {
-            format!("Own work does not depend on {word}, {between}.")
+            format!("The program and its system calls cost the same for each {word}, {between}.")
         };
     }
     let costs = |each: &str| {
         let each = each.replace('+', "");
-        format!("One more {word} costs {each} instructions of own work")
+        format!("One more {word} costs {each} instructions of the program and its system calls")
     };
     let about = square(result, row).map_or_else(String::new, |it| format!(", by about {it}"));
     match (row.function, row.pieces.first(), chords(result, row)) {

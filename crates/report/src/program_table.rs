@@ -66,7 +66,8 @@ pub(crate) fn program_table(
     let words = result.configuration.program.as_ref().map(|program| &program.command[..]);
     // Which program it is stands above.
     let configuration = Configuration { program: None, ..result.configuration.clone() };
-    let work = describe_work(result).map(|work| style.fill(&format!("Own work: {work}."), 0));
+    let work = describe_work(result)
+        .map(|work| style.fill(&format!("The program and its system calls execute {work}."), 0));
     [
         work.map_or_else(String::new, |work| work + "\n"),
         command(words.unwrap_or_default(), style),

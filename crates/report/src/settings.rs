@@ -142,8 +142,6 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     let mut table = Table::new(&[
         ("price of", Align::Left),
         (FOUND, Align::Left),
-        ("without it", Align::Right),
-        ("with it", Align::Right),
         ("price", Align::Right),
         ("percent", Align::Right),
         ("most in", Align::Left),
@@ -151,22 +149,23 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     ])
     .with_whole_remarks();
     let costs = changed_rows(set).filter_map(|row| row.program.as_ref().map(|cost| (row, cost)));
-    let (same, changed): (Vec<_>, Vec<_>) = costs.partition(|(_, cost)| is_same(cost));
+    let costs: Vec<_> = costs.collect();
+    let base = describe_base(&costs.iter().map(|(_, cost)| cost.base).collect::<Vec<_>>());
+    let (same, changed): (Vec<_>, Vec<_>) = costs.into_iter().partition(|(_, cost)| is_same(cost));
     for (row, cost) in &changed {
-        let (sign, [without, with]) = (row.sign(), split_sides(row, cost));
+        let sign = row.sign();
         let most = cost.row.as_ref().map_or_else(String::new, |share| share_of_row(share, sign));
         table.row([
             row.name_priced().into(),
             setting_beside(row).into(),
-            grouped(without).into(),
-            grouped(with).into(),
             signed(cost.cost().difference).into(),
             percent(cost.cost().percent).into(),
             most.into(),
             changes(&cost.events, sign).into(),
         ]);
     }
-    let heading = format!("\nprogram: {}\n\n", clean(&command_line(command)));
+    let heading = format!("program: {}{base}", clean(&command_line(command)));
+    let heading = format!("\n{}\n\n", style.fill(&heading, 2));
     let table = if changed.is_empty() { String::new() } else { table.render(style) };
     let same: Vec<&str> = same.iter().map(|(row, _)| row.setting.as_str()).collect();
     let same = match &same[..] {
@@ -176,10 +175,20 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
     heading + &table + &same
 }
 
-/// What the program executes without and with what is priced.
-pub(crate) fn split_sides(row: &SettingRow, cost: &SettingCost) -> [u64; 2] {
-    let under = cost.base.saturating_add_signed(cost.difference);
-    if row.turns_off.is_some() { [under, cost.base] } else { [cost.base, under] }
+/// `; 1,183,347 to 1,230,435 instructions on the kernel as it is, by run`: the levels that the
+/// prices are added to. Each is of the pair of runs that has the price.
+fn describe_base(levels: &[u64]) -> String {
+    let ends = levels.iter().min().zip(levels.iter().max());
+    ends.map_or_else(String::new, |ends| match ends {
+        (least, most) if least == most => {
+            format!("; {} instructions on the kernel as it is", grouped(*least))
+        }
+        (least, most) => format!(
+            "; {} to {} instructions on the kernel as it is, by run",
+            grouped(*least),
+            grouped(*most)
+        ),
+    })
 }
 
 fn is_same(cost: &SettingCost) -> bool {

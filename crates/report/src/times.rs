@@ -321,7 +321,7 @@ fn boots([base, new]: [usize; 2]) -> String {
     let layout = "no number of boots shows what another layout of the code would take";
     if base == 1 && new == 1 {
         return "each side is one boot, and boots of one kernel differ too: gather several of each \
-                (measure host --boots FILE)"
+                (host --boots FILE)"
             .to_owned();
     }
     format!("a replicate is a boot, {base} of base and {new} of new; {layout}")

@@ -80,10 +80,10 @@ fn a_longer_number_is_a_step_beside_the_slope() {
     };
     let table =
         program_slope_table(&slope(&[25, 50, 100, 200], costs), Rows::Folded, |_| true, PLAIN);
-    let first = "One more N costs 7 instructions of own work, exactly, from N 25 to 200; where N \
-                 has more digits, +54 from 100. 1 row costs the same for each, exactly: user code \
-                 +7. 2 rows also cost more or less where the number has more digits: user code \
-                 +39 from 100, execve +15 from 100.";
+    let first = "One more N costs 7 instructions of the program and its system calls, exactly, \
+                 from N 25 to 200; where N has more digits, +54 from 100. 1 row costs the same \
+                 for each, exactly: user code +7. 2 rows also cost more or less where the number \
+                 has more digits: user code +39 from 100, execve +15 from 100.";
     assert!(table.starts_with(first), "{table}");
     assert!(table.contains("a step, such as +39 from 100,"), "{table}");
 }
@@ -91,8 +91,9 @@ fn a_longer_number_is_a_step_beside_the_slope() {
 #[test]
 fn the_first_line_says_what_one_more_costs() {
     let told = first_line(&slope(&[100, 200, 400, 800], exact));
-    let expected = "One more N costs 328 instructions of own work, exactly, from N 100 to 800. \
-                    2 rows cost the same for each, exactly: getppid +321, user code +7. \
+    let expected = "One more N costs 328 instructions of the program and its system calls, \
+                    exactly, from N 100 to 800. 2 rows cost the same for each, \
+                    exactly: getppid +321, user code +7. \
                     1 region or window differs: user.pairs 0 and +1 N².";
     assert_eq!(told, expected);
 }

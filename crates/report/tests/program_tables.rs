@@ -438,8 +438,8 @@ fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_findi
         program("/boot/vmlinuz", "6.1.0-18", (0..7).map(|_| run(0, rows())).collect())
     };
     let table = compared(&result(0, 0), &result(138, 1_000), Folded, PLAIN);
-    let answer = "Own work costs 46,230 instructions more (+0.55 %): +138 a call in all 3 rows \
-                  that differ; most in read, +35,880.\n";
+    let answer = "The program and its system calls cost 46,230 instructions more (+0.55 %): +138 a \
+                  call in all 3 rows that differ; most in read, +35,880.\n";
     assert!(table.starts_with(answer), "{table}");
     let others = "2 rows that are not the program's work differ by +16,000 in all";
     assert!(table.contains(others) && !table.contains("pathmeter's own "), "{table}");
@@ -448,7 +448,7 @@ fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_findi
     let line = all.lines().find(|line| line.starts_with("pathmeter's own ")).unwrap();
     assert!(!line.contains("higher") && line.contains("+1,000"), "{all}");
     let one = compared(&result(0, 0), &result(0, 1_000), Folded, PLAIN);
-    assert!(one.starts_with("Own work is the same.\n"), "{one}");
+    assert!(one.starts_with("The program and its system calls cost the same.\n"), "{one}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ groups() {
 
 # A session that is ended by a signal while its group is there, and whether the group goes.
 ended() {
-    pathmeter measure host --under cgroup:pids.max=100 --replicates 500 > /tmp/ended.txt 2>&1 &
+    pathmeter host --under cgroup:pids.max=100 --replicates 500 > /tmp/ended.txt 2>&1 &
     session=$!
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do groups || sleep 0.5; done
     groups || { echo 'no group'; cat /tmp/ended.txt; }
@@ -47,7 +47,7 @@ ended() {
 
 # A session whose guard, the process that is to remove the control group, is killed alone.
 guardless() {
-    pathmeter measure host $ONLY --replicates 60 --limit 20 -o /tmp/guardless.json \
+    pathmeter host $ONLY --replicates 60 --limit 20 -o /tmp/guardless.json \
         --under cgroup:pids.max=100 &
     session=$!
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do groups || sleep 0.5; done
@@ -61,7 +61,7 @@ guardless() {
 
 # A session during which the machine is suspended for some seconds, until its clock wakes it.
 suspended() {
-    pathmeter measure host $ONLY --replicates 100 --limit 20 -o /tmp/suspended.json &
+    pathmeter host $ONLY --replicates 100 --limit 20 -o /tmp/suspended.json &
     session=$!
     sleep 5
     echo +4 > /sys/class/rtc/rtc0/wakealarm
@@ -78,21 +78,21 @@ delegated() {
     done
     (
         echo 0 > /sys/fs/cgroup/user/inner/cgroup.procs
-        exec setpriv --reuid 1000 --regid 1000 --clear-groups pathmeter measure host $QUICK \
+        exec setpriv --reuid 1000 --regid 1000 --clear-groups pathmeter host $QUICK \
             -o /tmp/delegated.json --under cgroup:pids.max=100
     )
 }
 
-told default pathmeter measure host $QUICK -o /tmp/default.json
-told cgroup pathmeter measure host $QUICK -o /tmp/cgroup.json \
+told default pathmeter host $QUICK -o /tmp/default.json
+told cgroup pathmeter host $QUICK -o /tmp/cgroup.json \
     --under 'cgroup:memory.max=64M cgroup:pids.max=100 cgroup:depth=2'
-told bpf pathmeter measure host $QUICK -o /tmp/bpf.json \
+told bpf pathmeter host $QUICK -o /tmp/bpf.json \
     --under 'bpf:fentry:vfs_read=2 bpf:raw_tracepoint:sys_enter bpf:kprobe:vfs_read'
-told lsm pathmeter measure host $QUICK -o /tmp/lsm.json --under bpf:lsm:file_permission
+told lsm pathmeter host $QUICK -o /tmp/lsm.json --under bpf:lsm:file_permission
 told suspended suspended
 told delegated delegated
 told guardless guardless
-told refused pathmeter measure host $QUICK --under cgroup:io.max=1
+told refused pathmeter host $QUICK --under cgroup:io.max=1
 for document in default cgroup bpf lsm suspended delegated guardless; do
     echo "@ $document.json"
     cat /tmp/$document.json

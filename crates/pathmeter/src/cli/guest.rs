@@ -51,8 +51,7 @@ The condition under which the kernel is measured: settings, separated by spaces,
 A setting that this kernel does not know is an error. `compare`, `explain` and `run` take two \
 conditions, for one kernel: the first is BASE's (docs/guide/settings.md).
 
-The subject host takes seccomp:, landlock:N, cgroup:, bpf:TYPE:PLACE, ioports:N for the I/O ports \
-below N, and perf:GROUP:EVENT (docs/guide/host.md).";
+`pathmeter host` has conditions for this machine.";
 
 /// How guests run. All but the last two belong to a result's configuration.
 #[derive(Clone, Debug, Args)]

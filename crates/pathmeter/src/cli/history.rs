@@ -18,7 +18,7 @@ Examples:
   pathmeter history plot switch.yield --svg yield.svg
   pathmeter history blame switch.yield                which results changed it?
   pathmeter history blame switch.yield old.deb new.deb    and in which functions?
-  pathmeter measure host -o today.times.json
+  pathmeter host -o today.times.json
   pathmeter history add today.times.json              times of this machine, of the session's date
   pathmeter history remove 3                          the result that `show` lists as 3
   pathmeter history prune --keep 1000 --dry-run

@@ -3,8 +3,7 @@
 //! compare with the command line's own definition: an option without a row in it fails them.
 
 use self::Need::{
-    Document, Exact, Given, Host, Kernel, Kernels, Never, Nothing, Program, Run, Shown, Sides,
-    Without,
+    Document, Given, Kernel, Kernels, Never, Nothing, Program, Shown, Sides, Without,
 };
 
 /// What an option needs.
@@ -16,12 +15,6 @@ pub(crate) enum Need {
     Shown,
     /// A subject that is a kernel: it is about guests, and results need none.
     Kernel,
-    /// A subject that is a kernel, or this machine: it is about what is measured.
-    Run,
-    /// This machine: it is about times.
-    Host,
-    /// Subjects that are measured exactly: it is about counts.
-    Exact,
     /// Kernels only: it is about what results don't hold.
     Kernels(&'static str),
     /// A subject that is a document, or another document: it is about what documents say.
@@ -73,7 +66,7 @@ const GUEST: &[Row] = &[
     ("cpu", Kernel),
     ("memory", Kernel),
     ("append", Kernel),
-    ("under", Run),
+    ("under", Kernel),
     ("module", Kernel),
     ("modules", Kernel),
     ("perturb", Kernel),
@@ -93,17 +86,6 @@ const GUEST_UNLESS_LISTED: &[Row] = &[
     ("perturb", Without("list")),
     ("timeout", Without("list")),
     ("no_cache", Without("list")),
-];
-
-/// The same where there is something to run only with another option.
-const GUEST_OF_WITNESS: &[Row] = &[
-    ("memory", Given("witness")),
-    ("append", Given("witness")),
-    ("under", Given("witness")),
-    ("module", Given("witness")),
-    ("modules", Given("witness")),
-    ("timeout", Given("witness")),
-    ("no_cache", Given("witness")),
 ];
 
 /// The same where kernels may be named, in addition to a history.
@@ -137,12 +119,18 @@ const PACKING: &[Row] = &[
     ("stdin", Program),
 ];
 
-const FORMATS: &[Row] = &[("format", Exact), ("write", Exact)];
+const FORMATS: &[Row] = &[("format", Nothing), ("write", Nothing)];
 
-/// How times are taken.
-const HOST: &[Row] = &[("pin", Host), ("replicates", Host), ("limit", Host), ("seed", Host)];
+/// How times are taken, which the verb itself refuses where it takes none.
+const SESSION: &[Row] = &[
+    ("under", Nothing),
+    ("pin", Nothing),
+    ("replicates", Nothing),
+    ("limit", Nothing),
+    ("seed", Nothing),
+];
 
-const GATE: &[Row] = &[("budget", Exact), ("bisect", Exact)];
+const GATE: &[Row] = &[("budget", Nothing), ("bisect", Nothing)];
 
 /// Which rows are shown.
 const ROWS: &[Row] = &[("only", Nothing), ("all", Shown)];
@@ -175,8 +163,8 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             LOOK,
             &[
                 ("subject", Nothing),
-                ("check", Exact),
-                ("budget", Exact),
+                ("check", Nothing),
+                ("budget", Nothing),
                 ("accept_edited", Document),
             ],
             ROWS,
@@ -185,8 +173,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             GUEST,
             RESULTS,
-            HOST,
-            &[("boots", Host)],
         ],
     },
     VerbNeeds {
@@ -203,10 +189,10 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("new_vmlinux", Given("explain")),
                 ("by_area", Given("explain")),
                 ("check", Nothing),
-                ("placement", Exact),
+                ("placement", Nothing),
                 ("threshold", Nothing),
-                ("across", Exact),
-                ("times", Exact),
+                ("across", Nothing),
+                ("times", Nothing),
                 ("accept_edited", Document),
             ],
             ROWS,
@@ -216,7 +202,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             GATE,
             GUEST,
             RESULTS,
-            HOST,
         ],
     },
     VerbNeeds {
@@ -306,7 +291,6 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
                 ("output", Without("list")),
                 ("format", Without("list")),
                 ("write", Without("list")),
-                ("host", Nothing),
                 ("counter_examples", Nothing),
             ],
             GUEST_UNLESS_LISTED,
@@ -368,6 +352,14 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
             FORMATS,
             GUEST,
             RESULTS,
+        ],
+    },
+    VerbNeeds {
+        verb: "plan",
+        subjects: &[],
+        rows: &[
+            LOOK,
+            &[("file", Nothing), ("output", Nothing), ("shards", Nothing), ("qemu", Nothing)],
         ],
     },
     VerbNeeds {
@@ -487,24 +479,59 @@ pub(crate) const VERBS: &[VerbNeeds] = &[
         ],
     },
     VerbNeeds {
-        verb: "doctor",
-        subjects: &["subjects"],
+        verb: "host",
+        subjects: &["times"],
+        rows: &[
+            LOOK,
+            &[("times", Nothing), ("boots", Nothing), ("accept_edited", Document)],
+            ROWS,
+            DOCUMENT,
+            SESSION,
+        ],
+    },
+    VerbNeeds {
+        verb: "host compare",
+        subjects: &["base", "new"],
         rows: &[
             LOOK,
             &[
-                ("json", Without("witness")),
-                ("profiles", Without("witness")),
-                ("witness", Nothing),
-                ("subjects", Given("witness")),
-                ("bochs", Given("witness")),
-                ("command", Given("witness")),
-                ("qemu", Nothing),
+                ("base", Nothing),
+                ("new", Nothing),
+                ("check", Nothing),
+                ("threshold", Nothing),
+                ("accept_edited", Document),
+            ],
+            ROWS,
+            DOCUMENT,
+            SESSION,
+        ],
+    },
+    VerbNeeds {
+        verb: "host experiment",
+        subjects: &[],
+        rows: &[LOOK, &[("name", Nothing)], DOCUMENT, FORMATS],
+    },
+    VerbNeeds { verb: "host doctor", subjects: &[], rows: &[LOOK, &[("json", Nothing)]] },
+    VerbNeeds {
+        verb: "witness",
+        subjects: &["kernels"],
+        rows: &[
+            LOOK,
+            &[
+                ("kernels", Nothing),
+                ("bochs", Nothing),
+                ("command", Nothing),
                 ("cpu", Never(ONE_CPU)),
                 ("perturb", Program),
             ],
             PACKING,
-            GUEST_OF_WITNESS,
+            GUEST,
         ],
+    },
+    VerbNeeds {
+        verb: "doctor",
+        subjects: &[],
+        rows: &[LOOK, &[("json", Nothing), ("profiles", Nothing), ("qemu", Nothing)]],
     },
     VerbNeeds { verb: "completions", subjects: &[], rows: &[LOOK, &[("shell", Nothing)]] },
     VerbNeeds { verb: "man", subjects: &[], rows: &[LOOK, &[("out", Nothing)]] },
@@ -524,7 +551,9 @@ mod tests {
         let own = command.get_subcommands().filter(|verb| verb.get_name() != "help");
         own.flat_map(|verb| {
             let name = format!("{above} {}", verb.get_name()).trim_start().to_owned();
-            if verb.has_subcommands() { verbs(verb, &name) } else { vec![(name, verb.clone())] }
+            let own = verbs(verb, &name);
+            let is_whole = !verb.is_subcommand_required_set();
+            own.into_iter().chain(is_whole.then(|| (name, verb.clone()))).collect::<Vec<_>>()
         })
         .collect()
     }

@@ -20,7 +20,7 @@ Examples:
       --only 'syscall.getppid,file.*,switch.*'            the heat map as a picture
   pathmeter compare old new --explain --json > change.json
   pathmeter report change.json -o report.html           of documents; nothing is measured
-  pathmeter measure host -o today.times.json
+  pathmeter host -o today.times.json
   pathmeter report old.times.json today.times.json -o report.html    times of a machine
   pathmeter history show switch.yield --json -o history.json
   pathmeter report history.json -o report.html          a line over time, with dates and the step

@@ -17,6 +17,8 @@ user's has the same form as the bundled sets (docs/guide/settings.md).
 Examples:
   pathmeter settings bzImage --cpu skylake            the price of each mitigation, and of all
   pathmeter settings linux-image.deb --set hardening --set debug
+  pathmeter compare bzImage --under default --under seccomp:docker
+                                                      one setting alone: a container's filter
   pathmeter settings bzImage --set mine.toml --json
   pathmeter settings bzImage --cpu icelake --cpu zen2 a table of each CPU
   pathmeter settings bzImage --cpu icelake --explain  the functions that the changes are in

@@ -14,13 +14,12 @@ use std::time::Duration;
 use pathmeter_vm::{Cache, Feature, Interrupt, LACKS_HELP, Qemu, VmError};
 use serde::Serialize;
 
-use crate::cli::DoctorArgs;
+use crate::cli::{DoctorArgs, TIMEOUT};
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::memory::read_available_mib;
 use pathmeter_measure::selftest::SelfTest;
-use pathmeter_measure::subject::is_host;
 
 use check::{Check, CheckStatus};
 use profiles::{Nearest, ProfileReport};
@@ -29,6 +28,9 @@ use profiles::{Nearest, ProfileReport};
 const LEAST_DISK_MIB: u64 = 512;
 /// Available memory below which two guests and an unpacked kernel may not fit.
 const LEAST_MEMORY_MIB: u64 = 1024;
+
+/// After which time a guest of the self-test counts as hung.
+const LIMIT: Duration = Duration::from_secs(TIMEOUT);
 
 /// The document of `--json`, `pathmeter.doctor/1`.
 #[derive(Serialize)]
@@ -53,11 +55,8 @@ struct TimesDiagnosis {
 
 /// Looks at everything and prints what was found.
 pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
-    if args.subjects.iter().any(|subject| is_host(subject)) {
-        return times(args, screen);
-    }
     let interrupt = interrupt::listen();
-    let found = Qemu::find(args.guest.qemu.as_deref(), &interrupt);
+    let found = Qemu::find(args.qemu.as_deref(), &interrupt);
     let mut checks = qemu(&found, &interrupt)?;
     let profiles = profiles_of(&found, &interrupt)?;
     checks.extend(profiles::check(&profiles));
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Ok(qemu) = found
         && checks.iter().all(|check| check.status != CheckStatus::Fail)
     {
-        checks.extend(tried(qemu, args.guest.limit(), &interrupt, screen)?);
+        checks.extend(tried(qemu, LIMIT, &interrupt, screen)?);
     }
     let exact = checks.iter().all(|check| check.status != CheckStatus::Fail);
     let nearest = Nearest::find();
@@ -80,9 +79,9 @@ pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// Looks at what disturbs times on this machine, and prints that.
-fn times(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn show_disturbances(json: bool, screen: &Screen) -> Result<Exit, Failure> {
     let checks = host::checks()?;
-    if args.json {
+    if json {
         let schema = "pathmeter.host-doctor/1";
         output::print(&output::json(&TimesDiagnosis { schema, checks })?)?;
     } else {

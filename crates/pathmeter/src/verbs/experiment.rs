@@ -11,13 +11,12 @@
 mod observe;
 
 use pathmeter_experiment::{ExpectationOutcome, Experiment, ExperimentReport};
-use pathmeter_report::{Style, counter_examples, experiment_page, host_experiment_page};
+use pathmeter_report::{Style, counter_examples, experiment_page};
 
 use crate::cli::ExperimentArgs;
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use crate::setup;
-use crate::verbs::host;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::suggestion::suggest;
@@ -25,7 +24,7 @@ use pathmeter_model::suggestion::suggest;
 use observe::Guests;
 
 /// What is between two pages.
-const GAP: &str = "\n\n";
+pub(crate) const GAP: &str = "\n\n";
 
 /// The experiments that are bundled, in the order of their subjects' history.
 const ALL: &[&str] = &[
@@ -38,12 +37,9 @@ const ALL: &[&str] = &[
 
 /// Runs the experiment of this name, or all.
 pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failure> {
-    let chosen = chosen(args.name.as_deref())?;
+    let chosen = choose(args.name.as_deref())?;
     if args.list {
         return list(&chosen);
-    }
-    if args.host {
-        return on_host(args, &chosen, screen);
     }
     args.guest.refuse_pairs()?;
     let places = Places::open(&args.document, &args.formats, &[], screen)?;
@@ -74,26 +70,6 @@ pub(crate) fn run(args: &ExperimentArgs, screen: &Screen) -> Result<Exit, Failur
     Ok(exit(verdict.unwrap_or(ExpectationOutcome::Holds)))
 }
 
-/// Takes the times of the experiments' own programs on this machine.
-fn on_host(args: &ExperimentArgs, chosen: &[Experiment], screen: &Screen) -> Result<Exit, Failure> {
-    let places = Places::open(&args.document, &args.formats, &[], screen)?;
-    let tables = chosen.iter().filter_map(|experiment| experiment.host.as_ref());
-    let rows = tables.flat_map(|table| &table.rows);
-    let paths: Vec<&str> = rows.map(|row| row.path.as_str()).collect();
-    let times = host::times_of(&paths, screen)?;
-    let pages = |style: Style| {
-        let pages = chosen.iter().map(|one| host_experiment_page(one, &times, style));
-        pages.collect::<Vec<_>>().join(GAP)
-    };
-    if places.shows_tables() {
-        output::print(pages(screen.style()).as_bytes())?;
-    }
-    let written = places.document(&times).err();
-    let formats = places.formats(|format| format.page(&pages(Style::default())));
-    failed(written.into_iter().chain(formats).collect())?;
-    Ok(Exit::Done)
-}
-
 /// What is printed of a report.
 fn page(args: &ExperimentArgs) -> fn(&ExperimentReport, Style) -> String {
     if args.counter_examples { counter_examples } else { experiment_page }
@@ -122,10 +98,11 @@ fn exit(verdict: ExpectationOutcome) -> Exit {
 
 /// The names of all experiments.
 pub(crate) fn names() -> Vec<String> {
-    chosen(None).unwrap_or_default().into_iter().map(|experiment| experiment.name).collect()
+    choose(None).unwrap_or_default().into_iter().map(|experiment| experiment.name).collect()
 }
 
-fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
+/// The experiment of this name, or all.
+pub(crate) fn choose(name: Option<&str>) -> Result<Vec<Experiment>, Failure> {
     let all = ALL.iter().map(|text| Experiment::parse(text)).collect::<Result<Vec<_>, _>>();
     // They are tested to be well-formed.
     let all = all.map_err(|error| Failure::Usage {
@@ -156,7 +133,7 @@ mod tests {
     #[test]
     fn every_path_and_check_of_an_experiment_exists() {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-        for experiment in chosen(None).unwrap() {
+        for experiment in choose(None).unwrap() {
             let paths = experiment.paths.iter().map(|path| &path.path);
             for path in paths.chain(&experiment.checks_of) {
                 assert!(names.contains(&path.as_str()), "{}: {path}", experiment.name);
@@ -174,7 +151,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_all() {
-        let Err(failure) = chosen(Some("ioperm")) else { panic!() };
+        let Err(failure) = choose(Some("ioperm")) else { panic!() };
         assert!(failure.advice().unwrap().contains("ioperm-2004, compat-ioctl-2004, eflags-2006"));
     }
 

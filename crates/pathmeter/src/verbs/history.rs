@@ -95,7 +95,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
     if is_host(path) {
         return Err(Failure::Usage {
             message: "host is this machine, and a history keeps documents".to_owned(),
-            help: "add what `pathmeter measure host -o FILE` writes; name a file of this name \
+            help: "add what `pathmeter host -o FILE` writes; name a file of this name \
                    ./host"
                 .to_owned(),
         });
@@ -111,7 +111,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
             message: format!("{}: not a result", path.display()),
             help:
                 "give a file written by `pathmeter measure --json` or `pathmeter run --json`, or \
-                   times: `pathmeter measure host -o FILE`"
+                   times: `pathmeter host -o FILE`"
                     .to_owned(),
         });
     };

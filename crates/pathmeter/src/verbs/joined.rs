@@ -2,13 +2,14 @@
 
 use pathmeter_gate::Gate;
 use pathmeter_measure::failure::Failure;
+use pathmeter_measure::subject::is_host;
 use pathmeter_model::{Comparison, Host, Joined, Measurement};
 use pathmeter_report::{Rows, joined_table};
 
-use crate::cli::CompareArgs;
+use crate::cli::{CompareArgs, SessionArgs};
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
-use crate::verbs::host::TimedSides;
+use crate::verbs::host::{Side, TimedSides, nothing_to_compare};
 use crate::verbs::sides::{Counted, Sides};
 
 /// Times of the two sides that are compared, and which rows of both are shown.
@@ -26,8 +27,18 @@ impl<'a> TimeColumns<'a> {
         if args.times.is_empty() {
             return Ok(None);
         }
-        let names = args.times.iter().map(|name| &**name).collect();
-        Ok(Some(Self { sides: TimedSides::new(names, args)?, rows: args.rows.rows() }))
+        let side = |name| if is_host(name) { Side::Here } else { Side::Document(name) };
+        let sides = match &args.times[..] {
+            [one] if is_host(one) => [Side::Here, Side::Here],
+            [base, new] => [side(base), side(new)],
+            _ => return Err(nothing_to_compare()),
+        };
+        // Two documents were taken under conditions of their own.
+        let is_here = args.times.iter().any(|name| is_host(name));
+        let under = if is_here { args.guest.under.clone() } else { Vec::new() };
+        let session = SessionArgs::under(under);
+        let sides = TimedSides::new(sides, &session, args.threshold)?;
+        Ok(Some(Self { sides, rows: args.rows.rows() }))
     }
 
     /// Refuses, before anything is measured, times of another kernel than is counted: a count and
@@ -67,7 +78,7 @@ impl<'a> TimeColumns<'a> {
         screen: &Screen,
     ) -> Result<(), Failure> {
         let counted = |path: &str| comparison.paths.iter().any(|it| it.path == path);
-        let (of_base, times) = self.sides.compared(&counted, screen)?;
+        let (of_base, times) = self.sides.compare(&counted, screen)?;
         let joined = Joined::new(comparison, times, (base, &of_base));
         formats.places.deliver(
             &joined,

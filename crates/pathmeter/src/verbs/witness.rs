@@ -1,4 +1,4 @@
-//! `pathmeter doctor --witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
+//! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
 mod outcome;
 mod reconciliation;
@@ -15,7 +15,7 @@ use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
 use self::outcome::outcome;
 use self::reconciliation::{Differing, reconciliations};
 use self::runs::WitnessProgram;
-use crate::cli::{DoctorArgs, GuestArgs};
+use crate::cli::{GuestArgs, WitnessArgs};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
@@ -30,9 +30,9 @@ use pathmeter_model::clean;
 const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code only";
 
 /// Measures each subject in both, and prints a table of each.
-pub(crate) fn run(args: &DoctorArgs, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> {
     let guest = with_common_cpu(&args.guest)?;
-    let names = args.subjects.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
+    let names = args.kernels.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
     let interrupt = interrupt::listen();
     let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();

@@ -206,16 +206,6 @@ fn results_are_removed_by_the_numbers_that_show_lists() {
 }
 
 #[test]
-fn verbs_that_other_commands_have_are_answered_with_those_of_a_history() {
-    let scene = Scene::new();
-    for (verb, now) in [("list", "show"), ("delete", "remove"), ("rm", "remove")] {
-        let ran = scene.run(&["history", verb]);
-        assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains(&format!("`pathmeter history {now}` does its work")), "{verb}");
-    }
-}
-
-#[test]
 fn what_is_to_be_pruned_is_shown_first() {
     let scene = changing();
     let dry = on(&scene, &["prune", "--before", "2026-01-03", "--dry-run"]);

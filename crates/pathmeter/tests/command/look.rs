@@ -21,9 +21,23 @@ fn verbs() -> Vec<String> {
 
 #[test]
 fn the_verbs_are_these() {
-    let all =
-        "measure compare run settings explain bisect report plan history experiment list doctor";
-    assert_eq!(verbs().join(" "), all);
+    let all = [
+        "measure",
+        "compare",
+        "run",
+        "settings",
+        "explain",
+        "bisect",
+        "report",
+        "plan",
+        "history",
+        "experiment",
+        "list",
+        "witness",
+        "doctor",
+        "host",
+    ];
+    assert_eq!(verbs(), all);
 }
 
 #[test]
@@ -72,20 +86,7 @@ fn completions_know_the_verbs() {
 }
 
 #[test]
-fn a_verb_of_before_is_refused_with_the_one_that_does_its_work() {
-    let former = [
-        ("paths", "list paths"),
-        ("symbols", "list functions"),
-        ("cpu", "list cpus"),
-        ("witness", "doctor --witness"),
-        ("new-probe", "run --new-probe"),
-    ];
-    for (verb, now) in former {
-        let ran = Scene::new().run(&["--quiet", verb, "lab"]);
-        assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{verb}");
-        assert!(ran.stderr.contains(&format!("`pathmeter {now}`")), "{}", ran.stderr);
-        assert_ne!(Scene::new().run(&["history", verb]).stderr, ran.stderr);
-    }
+fn an_unknown_verb_is_refused_with_those_most_like_it() {
     let unknown = Scene::new().run(&["path"]).stderr;
     assert!(unknown.contains("unrecognized subcommand 'path'"), "{unknown}");
 }
@@ -163,9 +164,11 @@ fn manual_pages_are_written_one_a_verb() {
     let mut pages = scene.files("man1");
     pages.sort();
     let of_history = ["add", "blame", "export", "plot", "prune", "remove", "show"];
+    let of_host = ["compare", "doctor", "experiment"];
     let of_list = ["cpus", "functions", "paths"];
     let of_plan = ["build", "emit", "merge", "recheck", "run", "status"];
     let below = of_history.map(|verb| format!("history-{verb}")).into_iter();
+    let below = below.chain(of_host.map(|verb| format!("host-{verb}")));
     let below = below.chain(of_plan.map(|verb| format!("plan-{verb}")));
     let below = below.chain(of_list.map(|verb| format!("list-{verb}")));
     let pages_of = verbs().into_iter().chain(below).map(|verb| format!("pathmeter-{verb}.1"));

@@ -31,7 +31,6 @@ fn a_misspelt_word_is_answered_with_the_right_one() {
         (&["measure", "k", "--check", "--budget", "keys.toml"], "did you mean `max`?"),
         (&["settings", "k", "--set", "set.toml"], "did you mean `source`?"),
         (&["measure", "k", "--under", "seccomp:filter.json"], "did you mean `SCMP_ACT_ALLOW`?"),
-        (&["compare", "a", "b", "--options"], "--all does its work"),
         (&["measure", "k", "--under", "seccomp:doker"], "did you mean seccomp:docker?"),
     ];
     for (arguments, answer) in cases {
@@ -171,8 +170,6 @@ fn a_format_that_a_verb_has_not_is_refused_with_those_that_it_has() {
 fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
     let scene = Scene::with(&base(), &more_expensive());
     let cases: &[(&[&str], &str)] = &[
-        (&["diff", "a", "b"], "`pathmeter compare` does its work"),
-        (&["bench", "a"], "`pathmeter compare` does its work"),
         (&["measure", "a", "b"], "several are compared: pathmeter compare a b"),
         (&["explain", "a/b", "c/d", "file.stat"], "pathmeter explain file.stat a/b c/d"),
         (

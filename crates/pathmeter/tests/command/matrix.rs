@@ -27,7 +27,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--benchmarks", &["--benchmarks", "go"]),
     ("--bisect", &["--bisect"]),
     ("--bochs", &["--bochs", "no-bochs"]),
-    ("--boots", &["--boots", "no-folder/boots"]),
     ("--budget", &["--budget", "no-budget.toml"]),
     ("--build-timeout", &["--build-timeout", "5"]),
     ("--by-area", &["--by-area"]),
@@ -51,7 +50,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--image", &["--image", "vmlinux"]),
     ("--iterations", &["--benchmarks", "go", "--iterations", "4"]),
     ("--json", &["--json"]),
-    ("--limit", &["--limit", "9"]),
     ("--lines", &["--lines"]),
     ("--memory", &["--memory", "512"]),
     ("--min", &["--min", "5"]),
@@ -68,7 +66,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--output", &["--output", "made"]),
     ("--path", &["--path", "switch.pipe"]),
     ("--perturb", &["--perturb", "5"]),
-    ("--pin", &["--pin", "0"]),
     ("--placement", &["--placement"]),
     ("--probe", &["--probe", "no-probe"]),
     ("--program", &["--program", "no-program"]),
@@ -76,11 +73,9 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--quiet", &["--quiet"]),
     ("--region-function", &["--region-function", "no_function"]),
     ("--relative-to", &["--relative-to", "before"]),
-    ("--replicates", &["--replicates", "3"]),
     ("--results", &["--results", "folder"]),
     ("--returns", &["--returns"]),
     ("--root", &["--root", "no-root"]),
-    ("--seed", &["--seed", "3"]),
     ("--set", &["--set", "no-set.toml"]),
     ("--slope", &["--slope", "landlock:{1,2}"]),
     ("--stdin", &["--stdin", "no-input"]),
@@ -91,7 +86,6 @@ const VALUES: &[(&str, &[&str])] = &[
     ("--under", &["--under", "boot:nopti"]),
     ("--vmlinux", &["--vmlinux", "no-vmlinux"]),
     ("--window", &["--window", "w=a..b"]),
-    ("--witness", &["--witness"]),
     ("--write", &["--write", "csv=made"]),
 ];
 
@@ -342,7 +336,7 @@ fn settings_ignore_nothing() {
 
 #[test]
 fn witness_ignores_nothing() {
-    assert_eq!(ignored("doctor --witness"), [""; 0]);
+    assert_eq!(ignored("witness"), [""; 0]);
 }
 
 #[test]

@@ -45,7 +45,11 @@ fn its_document_is_a_page_and_one_that_contradicts_itself_is_refused() {
     scene.write("slope.json", document(&slope));
     let ran = scene.run(&["report", "slope.json", "-o", "page.html"]);
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
-    assert!(scene.read("page.html").contains("One more N costs 7 instructions of own work"));
+    assert!(
+        scene
+            .read("page.html")
+            .contains("One more N costs 7 instructions of the program and its system calls")
+    );
     let mut other = slope;
     other.rows[0].values[1] += 1;
     scene.write("other.json", document(&other));

@@ -29,8 +29,8 @@ const RESULTS: &[&[&str]] = &[
 ];
 const TIMES: &[&[&str]] = &[
     REPORT,
-    &["measure", "it.json"],
-    &["compare", "it.json", "it.json"],
+    &["host", "it.json"],
+    &["host", "compare", "it.json", "it.json"],
     &[
         "compare",
         "whole.json",

@@ -10,8 +10,9 @@ use super::{describe_row, is_different};
 use crate::number::{grouped, percent, plural, signed};
 use crate::severity::worst_first;
 
-/// `Own work costs 4,692 instructions more (+2.96 %): +138 a call in 14 of 15 rows that differ;
-/// most in openat, +690.` The regions that differ follow. None if own work was not judged.
+/// `The program and its system calls cost 4,692 instructions more (+2.96 %): +138 a call in 14 of
+/// 15 rows that differ; most in openat, +690.` The regions that differ follow. None if own work was
+/// not judged.
 pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
     let own = comparison.paths.iter().find(|row| kind(row) == Some(RowKind::OwnWork))?;
@@ -54,15 +55,21 @@ fn describe_own_work(own: &PathComparison) -> Option<String> {
         all.collect::<String>()
     };
     match own.verdict {
-        Verdict::Higher | Verdict::Lower => Some(format!("Own work costs {}", costs())),
-        Verdict::ModeAppeared => Some(format!("Own work costs at times {}", costs())),
-        Verdict::EventsDiffer if difference == 0 => {
-            Some(format!("Own work executes as many instructions{}", events()))
+        Verdict::Higher | Verdict::Lower => {
+            Some(format!("The program and its system calls cost {}", costs()))
         }
-        Verdict::EventsDiffer => {
-            Some(format!("Own work costs neither more nor less in all pairs of runs{}", events()))
+        Verdict::ModeAppeared => {
+            Some(format!("The program and its system calls cost at times {}", costs()))
         }
-        Verdict::Same => Some("Own work is the same".to_owned()),
+        Verdict::EventsDiffer if difference == 0 => Some(format!(
+            "The program and its system calls execute as many instructions{}",
+            events()
+        )),
+        Verdict::EventsDiffer => Some(format!(
+            "The program and its system calls cost neither more nor less in all pairs of runs{}",
+            events()
+        )),
+        Verdict::Same => Some("The program and its system calls cost the same".to_owned()),
         _ => None,
     }
 }

@@ -14,7 +14,7 @@ use super::window::direction;
 use crate::number::{grouped, percent, signed};
 use crate::settings::{
     FOLDED, by_how_much, changes, events, function, named, of_median, setting_beside, share_of_row,
-    split_sides, told,
+    told,
 };
 use crate::shades::shade;
 
@@ -146,10 +146,9 @@ fn details(row: &SettingRow) -> Html {
     html.raw("</tbody></table></div>");
     if let Some(cost) = &row.program {
         let most = |share| share_of_row(share, row.sign());
-        let [without, with] = split_sides(row, cost);
+        let share = percent(cost.cost().percent);
         html.raw("<p><b>Program:</b> ").text(&signed(cost.cost().difference));
-        html.raw(" instructions, ").text(&grouped(without)).raw(" → ").text(&grouped(with));
-        html.raw(", most in ");
+        html.raw(" instructions (").text(&share).raw("), most in ");
         html.text(&cost.row.as_ref().map_or_else(|| "no single row".to_owned(), most));
         if !cost.events.is_empty() {
             html.raw("; events: ").text(&changes(&cost.events, row.sign()));

@@ -27,8 +27,8 @@ const HEADINGS: [Heading; 5] = [
     ("checks", "text"),
 ];
 
-/// `43 paths measured on 6.1.0`, or of a program `ls -R /: own work 1,200,000 instructions, most in
-/// openat (300,000), on 6.1.0`.
+/// `43 paths measured on 6.1.0`, or of a program `ls -R / and its system calls execute 1,200,000
+/// instructions, most in openat (300,000), on 6.1.0`.
 pub(super) fn headline(result: &Measurement) -> String {
     let name = result.configuration.release.as_ref().unwrap_or(&result.subject.name);
     if let Some(text) = of_program(result) {
@@ -47,7 +47,7 @@ pub(super) fn headline(result: &Measurement) -> String {
 fn of_program(result: &Measurement) -> Option<String> {
     let program = result.configuration.program.as_ref()?;
     let work = describe_work(result)?;
-    Some(format!("{}: own work {work}", command_line(&program.command)))
+    Some(format!("{} and its system calls execute {work}", command_line(&program.command)))
 }
 
 /// The place of a row by the kind of its work: all own work, its parts and the program's regions,

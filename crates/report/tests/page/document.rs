@@ -383,7 +383,8 @@ fn a_comparison_of_times_begins_with_its_sentence_and_draws_its_intervals() {
 fn a_run_begins_with_its_own_work_and_goes_on_by_instructions() {
     let page = page(&[program_runs()]);
     let headline = &texts(&page, "h1")[0];
-    let own = "/bin/true: own work 9,310 instructions, most in openat (6,000), on 6.1.0.";
+    let own = "/bin/true and its system calls execute 9,310 instructions, most in openat (6,000), \
+         on 6.1.0.";
     assert_eq!(headline, own);
     let rows = elements(&page).into_iter().filter(|it| it.name == "tbody");
     let rows = rows.filter(|row| row.attribute("id").is_some());

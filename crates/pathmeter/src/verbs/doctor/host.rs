@@ -1,4 +1,4 @@
-//! `pathmeter doctor host`: what disturbs times on this machine, and what to do about it.
+//! `pathmeter host doctor`: what disturbs times on this machine, and what to do about it.
 
 use std::time::Duration;
 

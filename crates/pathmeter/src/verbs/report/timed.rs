@@ -70,8 +70,7 @@ pub(super) fn refuse(inputs: &[Input]) -> Result<(), Failure> {
         [base, new] if (base > 1) == (new > 1) => Ok(()),
         [_, _] => Err(Failure::Usage {
             message: "one session of times can't be compared with several boots".to_owned(),
-            help: "gather several boots of each side: pathmeter measure host --boots FILE"
-                .to_owned(),
+            help: "gather several boots of each side: pathmeter host --boots FILE".to_owned(),
         }),
         ref all => Err(Failure::Usage {
             message: format!("{} documents of times: a page compares two", all.len()),
