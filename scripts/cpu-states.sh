@@ -1,6 +1,6 @@
 #!/bin/sh
-# What does a kernel say about each CPU profile's vulnerabilities? Makes a table of
-# docs/reference/cpu.md.
+# What does a kernel say about each CPU profile's vulnerabilities? Prints a table of all lines;
+# docs/reference/cpu.md sums it up.
 #
 #   cpu-states.sh PATHMETER KERNEL [QEMU]
 #

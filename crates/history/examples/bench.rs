@@ -1,4 +1,4 @@
-//! Takes the measurements of `docs/guide/history.md`: `bench RESULT FOLDER COUNT`.
+//! Takes the measurements of `docs/evidence/performance.md`: `bench RESULT FOLDER COUNT`.
 //!
 //! Makes a history of COUNT results in FOLDER, each of them RESULT with something changed, and
 //! prints how long adding takes, how long reading takes, and how large the file is. Of adding and

@@ -70,7 +70,7 @@ A SUBJECT is a kernel image (bzImage, vmlinux, unified kernel image), a package 
 (.deb, .rpm, .pkg.tar.zst, .apk), a folder in which a kernel was built, a result file that \
 `measure -o` wrote, `apt:PACKAGE`: a package that apt-get(8) fetches, `running`: the image of the \
 kernel that runs here, or `lab[:mechanism=variant,…]`: the bundled lab kernel. Its machine has one \
-CPU, or two with the word cpus=2; vendor=intel makes it Intel's. Times of this machine, in \
+CPU, or two with the word cpus=2; vendor=amd makes it AMD's. Times of this machine, in \
 nanoseconds, are those of `host`.";
 
 const EXAMPLES: &str = "\

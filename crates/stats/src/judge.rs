@@ -62,7 +62,7 @@ pub const REACH_GAPS: u64 = 2;
 
 /// Sets overlap when this much of one side's samples is at values that the other showed too, in
 /// percent. Either side will do, since a mode may vanish. Kernels that differ in the layout of
-/// their code alone overlap by 80 to 100 % (`docs/explanation/method.md`); sets that share no more
+/// their code alone overlap by 80 to 100 % (`docs/evidence/tests.md`); sets that share no more
 /// than a few values do so by chance.
 pub const OVERLAP_PERCENT: u32 = 50;
 

@@ -64,9 +64,9 @@ pub(crate) struct GuestArgs {
     /// sapphirerapids, zen1, zen2, zen3, zen4, each of these as a guest sees it (skylake-guest),
     /// plain, max, a FILE.toml that `pathmeter list cpus --capture` wrote, or QEMU's own text
     ///
-    /// `pathmeter doctor` and docs/reference/cpu.md describe the profiles: a kernel patches itself
-    /// as on that machine, alike in every QEMU. Any other text is QEMU's, and may stand for another
-    /// CPU in another version: then only results of one version are compared. `compare`,
+    /// `pathmeter doctor --profiles` and docs/reference/cpu.md describe them: a kernel patches
+    /// itself as on that machine, alike in every QEMU. Any other text is QEMU's, and may stand for
+    /// another CPU in another version: then only results of one version are compared. `compare`,
     /// `explain` and `run` take two, for one kernel: the first is BASE's. `settings` takes
     /// several, and has a table of each.
     #[arg(

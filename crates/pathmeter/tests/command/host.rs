@@ -70,7 +70,7 @@ fn what_a_live_host_can_not_have_is_refused_with_the_reason() {
         (&["measure", "lab", "--replicates", "3"], "--replicates"),
         (&["measure", "host"], "`pathmeter host` measures it"),
         (&["host", "--under", "default", "--under", "seccomp:docker"], "host compare --under"),
-        (&["host", "compare", "no.json", "lab"], "is measured in instructions"),
+        (&["host", "compare", "lab", "lab"], "is measured in instructions"),
         (&["compare", "host", "lab"], "host is this machine"),
         (&["explain", "file.stat", "host"], "host"),
         (&["run", "host", "--", "/bin/true"], "host is this machine"),

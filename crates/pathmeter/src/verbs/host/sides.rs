@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pathmeter_host::Condition;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::subject::{is_timed, times};
+use pathmeter_measure::subject::{is_timed, lab_words, times};
 use pathmeter_model::{Boots, Host, TIME_MARGIN, TimeComparison, Times};
 
 use super::condition::{read_conditions, refuse_conditions};
@@ -113,6 +113,11 @@ fn pair(conditions: Vec<Condition>) -> Result<Vec<Condition>, Failure> {
 
 /// Reads a document of times. One of counts has no unit in common with them.
 fn read(path: &Path) -> Result<Boots, Failure> {
+    if let Err(error) = path.metadata()
+        && lab_words(path).is_none()
+    {
+        return Err(Failure::File { doing: "reading", path: path.to_owned(), error });
+    }
     if is_timed(path) {
         return times(path);
     }
