@@ -22,7 +22,7 @@ const WORDS: &[&str] = &[
 const ADMITTED: &[(&str, &[&str], &str)] = &[
     ("probes/src/clock.rs", &["asm!"], "markers, whose code is the architecture's"),
     ("probes/src/lab.rs", &["tsc"], "the lab kernel is x86's, and so are its structures"),
-    ("probes/src/lib.rs", &["int80"], "the parts' names, by which the agent's code is ordered"),
+    ("probes/src/lib.rs", &["int80"], "a part is named after the entry that it makes"),
     ("probes/src/switch.rs", &["ioperm"], "the thread whose measurement it is"),
     ("probes/src/sys.rs", &["ioperm", "iopl"], "calls among the others, whose code stays in order"),
     ("probes/src/syscall.rs", &["int80"], "the group has a path by each entry"),
