@@ -50,11 +50,8 @@ fn an_instruction_that_can_not_be_fetched_is_a_fault_of_its_window() {
 /// only, which `signal.deliver` and others then see on this variant.
 #[test]
 fn what_bochs_lacks_is_executed_in_neither() {
-    let ran = Scene::warm().run(&[
-        "doctor",
-        "--witness",
-        "lab:smap=off,flags=iopl-only,irq-restore=popf",
-    ]);
+    let subject = "lab:smap=off,flags=iopl-only,irq-restore=popf";
+    let ran = Scene::warm().run(&["witness", subject]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
     let left_out = |line: &str| line.starts_with("ioctl.compat-entry") && line.contains("left out");
     assert!(ran.stdout.lines().any(left_out), "{}", ran.stdout);
