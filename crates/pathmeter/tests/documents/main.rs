@@ -14,4 +14,5 @@ mod lab;
 mod links;
 mod machine;
 mod markdown;
+mod names;
 mod tables;

@@ -1,0 +1,44 @@
+//! Names say what they stand for: a function is a verb, a predicate or a noun that it returns, and
+//! never a bare participle.
+
+use std::path::Path;
+
+use crate::markdown::{files, read};
+
+/// Participles that say nothing of what a function does to what.
+const BARE: &[&str] = &[
+    "answered", "chosen", "compared", "counted", "drawn", "fit", "found", "given", "joined", "kept",
+    "listed", "made", "measured", "named", "opened", "packed", "parsed", "ran", "refused", "said",
+    "shown", "taken", "timed", "told", "wanted", "written",
+];
+
+/// The name of the function that a line of Rust defines.
+fn defined(line: &str) -> Option<&str> {
+    let words = line.trim_start().split_whitespace();
+    let mut rest = words.skip_while(|word| *word != "fn").skip(1);
+    let name = rest.next()?;
+    let end = name.find(|char: char| char != '_' && !char.is_alphanumeric());
+    Some(&name[..end.unwrap_or(name.len())])
+}
+
+#[test]
+fn no_function_is_a_bare_participle() {
+    let sources = files(|name| Path::new(name).extension().is_some_and(|end| end == "rs"));
+    assert!(sources.len() > 500, "{}", sources.len());
+    let mut bad = Vec::new();
+    for source in &sources {
+        let text = read(source);
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let names = code.filter_map(defined).filter(|name| BARE.contains(name));
+        bad.extend(names.map(|name| format!("{source}: fn {name}")));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn the_name_of_a_function_is_found_whatever_stands_before_and_after() {
+    assert_eq!(defined("    pub(crate) async fn describe<T>(it: T) {"), Some("describe"));
+    assert_eq!(defined("fn refuse_all() -> bool;"), Some("refuse_all"));
+    assert_eq!(defined("let describe = 1;"), None);
+    assert_eq!(defined("    fn(u8) -> u8"), None);
+}
