@@ -38,8 +38,8 @@ pub(crate) enum Built {
 }
 
 impl Built {
-    /// How, in words.
-    pub(crate) fn told(&self, limit: Duration) -> String {
+    /// How the build ended, in words.
+    pub(crate) fn describe_end(&self, limit: Duration) -> String {
         match self {
             Self::Done => "the build ended".to_owned(),
             Self::Late => format!("the build took longer than {} seconds", limit.as_secs()),

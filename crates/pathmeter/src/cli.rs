@@ -469,8 +469,8 @@ impl DocumentArgs {
         self.json || self.output.as_deref().is_some_and(is_stdout)
     }
 
-    /// What is written and read, if these are the subjects.
-    pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
+    /// The files that the command line names: these subjects, and where the document is written.
+    pub(crate) fn named_files<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         let (option, file) = ("--output", self.output.as_deref());
         let outputs = [Output { option, contents: Contents::Json, file }];
         Named { outputs, inputs: subjects, prints: !self.json() }

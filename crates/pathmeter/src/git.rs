@@ -12,7 +12,7 @@ use pathmeter_model::clean;
 pub(crate) fn line(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, Failure> {
     let done = run(folder, arguments)?;
     if !done.status.success() {
-        return Err(refused(arguments, &done));
+        return Err(git_error(arguments, &done));
     }
     Ok(done.stdout.trim_ascii_end().to_vec())
 }
@@ -37,8 +37,8 @@ pub(crate) fn run(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> 
     })
 }
 
-/// What git says, in a line.
-pub(crate) fn refused(arguments: &[&str], done: &Output) -> Failure {
+/// The usage error of a git command that failed, with the first lines of what git says.
+pub(crate) fn git_error(arguments: &[&str], done: &Output) -> Failure {
     let said = String::from_utf8_lossy(&done.stderr);
     let said: Vec<String> = said.lines().take(3).map(|line| clean(line.trim())).collect();
     let words = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");

@@ -68,7 +68,7 @@ impl<'a> Given<'a> {
 
     /// How many subjects are kernels, or documents that are not of times; a folder of results
     /// stands for all of them.
-    fn counted(&self) -> usize {
+    fn count_untimed_subjects(&self) -> usize {
         let counted = self.subjects.iter().filter(|path| !subject::is_timed(path));
         counted.map(|path| count_results(path).unwrap_or(1)).sum()
     }
@@ -113,7 +113,7 @@ impl<'a> Given<'a> {
             Need::Document if self.documents.is_empty() && !self.names_times() => {
                 ("no document is named".to_owned(), leave(""))
             }
-            Need::Sides if self.counted() < 2 && !self.is_pair() => {
+            Need::Sides if self.count_untimed_subjects() < 2 && !self.is_pair() => {
                 let why = "there is nothing to compare the only subject with".to_owned();
                 (why, leave(", or name a second one"))
             }

@@ -52,9 +52,9 @@ fn main() -> ExitCode {
 /// Does what the command line says.
 fn run() -> ExitCode {
     let mut command = with_negative_numbers(Cli::command());
-    let (mut cli, matches) = match parsed(&mut command, std::env::args_os()) {
+    let (mut cli, matches) = match parse_command_line(&mut command, std::env::args_os()) {
         Ok(parsed) => parsed,
-        Err(answer) => return refused(&mut command, answer).into(),
+        Err(answer) => return report_wrong_usage(&mut command, answer).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
     if let Err(failure) = pathmeter_measure::interrupt::register() {
@@ -63,7 +63,7 @@ fn run() -> ExitCode {
     if cli.verb.accepts_edited() {
         pathmeter_measure::subject::accept_edited();
     }
-    let wrong = order::refused(&command, &words()).map_or(Ok(()), Err);
+    let wrong = order::word_order_error(&command, &words()).map_or(Ok(()), Err);
     if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
         return for_git(screen.report(&failure)).into();
     }
@@ -107,7 +107,7 @@ fn with_negative_numbers(command: Command) -> Command {
     command.mut_subcommands(with_negative_numbers)
 }
 
-fn parsed(
+fn parse_command_line(
     command: &mut Command,
     words: impl Iterator<Item = OsString>,
 ) -> Result<(Cli, ArgMatches), clap::Error> {
@@ -117,11 +117,11 @@ fn parsed(
 
 /// The answer, fit for a terminal and to be read: it repeats words of the command line, and of the
 /// files that these name.
-fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
-    let fit = |text: &str| shorten(&clean(text)).into_owned();
-    let words = || std::env::args_os().map(|word| fit(&word.to_string_lossy()).into());
+fn clean_answer(command: &mut Command, answer: clap::Error) -> clap::Error {
+    let clean_text = |text: &str| shorten(&clean(text)).into_owned();
+    let words = || std::env::args_os().map(|word| clean_text(&word.to_string_lossy()).into());
     let why = answer.source().map(ToString::to_string);
-    let is_fit = |text: &String| fit(text) == *text;
+    let is_fit = |text: &String| clean_text(text) == *text;
     if why.iter().all(is_fit) && std::env::args_os().eq(words()) {
         return answer;
     }
@@ -129,22 +129,22 @@ fn fit(command: &mut Command, answer: clap::Error) -> clap::Error {
         let [value, argument] = [ContextKind::InvalidValue, ContextKind::InvalidArg]
             .map(|kind| answer.get(kind).map(ToString::to_string).unwrap_or_default());
         let why = format!("invalid value '{value}' for '{argument}': {why}");
-        return command.error(answer.kind(), fit(&why));
+        return command.error(answer.kind(), clean_text(&why));
     }
-    match parsed(command, words()) {
+    match parse_command_line(command, words()) {
         Err(same) => foreign_option::name_verbs_with(command, same),
-        Ok(_) => command.error(answer.kind(), fit(&answer.to_string())),
+        Ok(_) => command.error(answer.kind(), clean_text(&answer.to_string())),
     }
 }
 
 /// Tells what is wrong with a command line that clap does not take.
-fn refused(command: &mut Command, answer: clap::Error) -> Exit {
-    let order = order::refused(command, &words()).filter(|_| answer.use_stderr());
+fn report_wrong_usage(command: &mut Command, answer: clap::Error) -> Exit {
+    let order = order::word_order_error(command, &words()).filter(|_| answer.use_stderr());
     if let Some(failure) = order {
         return for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure));
     }
     let answer = foreign_option::name_verbs_with(command, answer);
-    answered(&fit(command, answer))
+    print_answer(&clean_answer(command, answer))
 }
 
 /// The command line, as far as it is text.
@@ -153,7 +153,7 @@ fn words() -> Vec<String> {
 }
 
 /// Prints what clap answers instead of a plan: the help, the version, or what was wrong.
-fn answered(answer: &clap::Error) -> Exit {
+fn print_answer(answer: &clap::Error) -> Exit {
     // Nobody is left to be told if that fails.
     let _ = answer.print();
     for_git(if answer.use_stderr() { Exit::Usage } else { Exit::Done })

@@ -12,7 +12,7 @@ use pathmeter_measure::named_kernel::{file, is_named};
 ///
 /// # Errors
 /// There is no such kernel.
-pub(crate) fn found(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure> {
+pub(crate) fn find_kernel(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure> {
     if is_named(subject) {
         return file(subject, |what| screen.note(what));
     }
@@ -34,7 +34,7 @@ pub(crate) fn find(verb: &mut Verb, screen: &Screen) -> Result<(), Failure> {
         return Ok(());
     }
     for subject in subjects(verb) {
-        *subject = take_only_result(&found(subject, screen)?)?;
+        *subject = take_only_result(&find_kernel(subject, screen)?)?;
     }
     Ok(())
 }

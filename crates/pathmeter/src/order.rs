@@ -27,8 +27,8 @@ struct Line<'a> {
     places: Vec<usize>,
 }
 
-/// Why this command line can't be meant so, if its words are out of order.
-pub(crate) fn refused(command: &Command, words: &[String]) -> Option<Failure> {
+/// The usage error of a command line whose words are out of order; None if they are not.
+pub(crate) fn word_order_error(command: &Command, words: &[String]) -> Option<Failure> {
     let line = Line::of(command, words)?;
     let (message, help) = match line.verb {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
@@ -223,12 +223,12 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// What is said of this command line.
-    fn said(line: &str) -> Option<String> {
+    /// The error of this command line and its advice, if its words are out of order.
+    fn describe_error(line: &str) -> Option<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let mut command = Cli::command();
         command.build();
-        let failure = refused(&command, &words)?;
+        let failure = word_order_error(&command, &words)?;
         Some(format!("{failure}; {}", failure.advice().unwrap_or_default()))
     }
 
@@ -242,16 +242,16 @@ mod tests {
             ("pathmeter run ls Cargo.toml -- -R", "pathmeter run Cargo.toml -- ls -R"),
             ("pathmeter settings bzImage ls", "pathmeter settings bzImage -- ls"),
         ] {
-            let said = said(line).unwrap_or_else(|| panic!("{line} is let pass"));
+            let said = describe_error(line).unwrap_or_else(|| panic!("{line} is let pass"));
             assert!(said.ends_with(right), "{line}: {said}");
         }
     }
 
     #[test]
     fn events_without_an_equals_sign_and_a_kernel_before_its_path_are_recognised() {
-        let events = said("pathmeter compare --check slow a b --json").unwrap();
+        let events = describe_error("pathmeter compare --check slow a b --json").unwrap();
         assert!(events.ends_with("pathmeter compare --check=slow a b --json"), "{events}");
-        let explained = said("pathmeter explain Cargo.toml switch.yield --json").unwrap();
+        let explained = describe_error("pathmeter explain Cargo.toml switch.yield --json").unwrap();
         assert!(explained.ends_with("pathmeter explain switch.yield Cargo.toml"), "{explained}");
         for (line, right) in [
             (
@@ -269,7 +269,8 @@ mod tests {
             ("measure a b --json", "several are compared: pathmeter compare a b"),
             ("measure a b c", "pathmeter report a b c -o report.html"),
         ] {
-            let said = said(&format!("pathmeter {line}")).unwrap_or_else(|| panic!("{line}"));
+            let said =
+                describe_error(&format!("pathmeter {line}")).unwrap_or_else(|| panic!("{line}"));
             assert!(said.ends_with(right), "{line}: {said}");
         }
     }
@@ -289,7 +290,7 @@ mod tests {
             "pathmeter explain swich.yield lab",
             "pathmeter explain openat lab -- /bin/sh -c x",
         ] {
-            assert_eq!(said(line), None, "{line}");
+            assert_eq!(describe_error(line), None, "{line}");
         }
     }
 }

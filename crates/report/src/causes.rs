@@ -13,7 +13,7 @@ pub(crate) use areas::{AreaLine, HEADS, area_lines, areas_table};
 pub(crate) use evidence::evidence;
 pub(crate) use explained::explained;
 pub use sentence::sentence;
-pub(crate) use sentence::{INSTRUCTIONS, counts, named, named_of, origin};
+pub(crate) use sentence::{INSTRUCTIONS, counts, name_causes, name_causes_of_row, origin};
 pub(crate) use wording::name as function_name;
 
 use crate::number::{plural, signed};

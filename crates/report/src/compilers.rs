@@ -4,7 +4,7 @@ use pathmeter_model::{Compilers, clean};
 
 /// `The kernels were built by different compilers: gcc 12.2.0 and clang 19.1.7.` Nothing if they
 /// are of one version.
-pub(crate) fn told(compilers: &Compilers) -> Option<String> {
+pub(crate) fn describe_compilers(compilers: &Compilers) -> Option<String> {
     let [base, new] = [&compilers.base, &compilers.new].map(|text| compiler(text));
     let differ = base != new;
     differ.then(|| format!("The kernels were built by different compilers: {base} and {new}."))
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn two(base: &str, new: &str) -> Option<String> {
-        told(&Compilers { base: base.to_owned(), new: new.to_owned() })
+        describe_compilers(&Compilers { base: base.to_owned(), new: new.to_owned() })
     }
 
     #[test]

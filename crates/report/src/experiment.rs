@@ -28,7 +28,7 @@ pub fn experiment_page(report: &ExperimentReport, style: Style) -> String {
     let experiment = &report.experiment;
     let mut parts = vec![head(experiment, style), published(experiment, style)];
     parts.push(subjects(experiment, style));
-    parts.extend(experiment.metrics.iter().map(|metric| measured(report, *metric, style)));
+    parts.extend(experiment.metrics.iter().map(|metric| format_metric(report, *metric, style)));
     parts.push(checks(report, style));
     parts.push(elapsed(report, style));
     parts.push(expectations(&report.judged, style));
@@ -131,7 +131,7 @@ fn subjects(experiment: &Experiment, style: Style) -> String {
     table.render(Style { width: None, table_width: None, ..style })
 }
 
-fn measured(report: &ExperimentReport, metric: Metric, style: Style) -> String {
+fn format_metric(report: &ExperimentReport, metric: Metric, style: Style) -> String {
     if metric == Metric::Census { census(report, style) } else { numbers(report, metric, style) }
 }
 

@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    fn compared(base: &[(&str, u64)], new: &[(&str, u64)]) -> Comparison {
+    fn compare_syscalls(base: &[(&str, u64)], new: &[(&str, u64)]) -> Comparison {
         let result = |rows: &[(&str, u64)]| {
             let rows = rows.iter().map(|(name, cost)| work(RowKind::Syscall, name, 1, *cost));
             let rows: Vec<_> = rows.chain([work(RowKind::Interrupt, "timer", 1, 7)]).collect();
@@ -241,12 +241,12 @@ mod tests {
         let base = [("openat", 5_000_000), ("pipe2", 900), ("read", 10_000)];
         let new = [("openat", 5_657_295), ("pipe2", 1557), ("read", 10_000)];
         assert_eq!(
-            describe(&compared(&base, &new), &[]),
+            describe(&compare_syscalls(&base, &new), &[]),
             "The program and its system calls cost 657,952 instructions more (+13.13 %): most in \
              openat, +657,295."
         );
         assert_eq!(
-            describe(&compared(&base, &base), &[]),
+            describe(&compare_syscalls(&base, &base), &[]),
             "The program and its system calls cost the same."
         );
     }

@@ -47,7 +47,7 @@ pub(crate) struct Cell {
 
 impl Cell {
     /// What a path costs more or less than on the kernel of the base.
-    pub(crate) fn compared(path: Option<&PathComparison>) -> Self {
+    pub(crate) fn from_comparison(path: Option<&PathComparison>) -> Self {
         match path {
             Some(path) => {
                 // By the number as it is shown: of one number there is one shade.
@@ -60,7 +60,7 @@ impl Cell {
 
     /// What a path costs, in the column of the base.
     pub(crate) fn of_base(result: &Measurement, path: &str) -> Self {
-        let found = found(result, path).map(|it| (it.status, it.value()));
+        let found = find_path(result, path).map(|it| (it.status, it.value()));
         let text = match found {
             Some((_, Some(value))) => grouped(value),
             Some((Status::Failed, None)) => "broken".to_owned(),
@@ -101,13 +101,13 @@ fn rounded(percent: f64) -> f64 {
 }
 
 /// A result's path of this name.
-pub(crate) fn found<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
+pub(crate) fn find_path<'a>(result: &'a Measurement, path: &str) -> Option<&'a PathResult> {
     result.paths.iter().find(|found| found.path == path)
 }
 
 /// Whether a path has numbers, or should have.
 fn is_shown(result: &Measurement, path: &str) -> bool {
-    let path = found(result, path);
+    let path = find_path(result, path);
     path.is_some_and(|path| path.value().is_some() || path.status == Status::Failed)
 }
 

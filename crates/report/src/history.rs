@@ -15,7 +15,7 @@ use self::amount::word;
 pub use self::plot::history_plot;
 pub use self::svg::history_svg;
 use self::times::{machines, times_cells};
-use crate::causes::{INSTRUCTIONS, counts, named_of, sentence};
+use crate::causes::{INSTRUCTIONS, counts, name_causes_of_row, sentence};
 use crate::comparison::{MANY_VALUES, ONE_VALUE, Placement, fact, legend, row, shortened};
 use crate::headline::describe_amount;
 use crate::number::{grouped, percent, plural};
@@ -77,7 +77,7 @@ pub fn kept_table(results: &[KeptResult], what: &str, style: Style) -> String {
 
 /// The first result of each step of a path, with the values before and after.
 pub fn blame_table(blame: &Blame, style: Style) -> String {
-    let heading = found(blame, style) + &fact("path", &blame.path, PLAIN, style);
+    let heading = summarize_steps(blame, style) + &fact("path", &blame.path, PLAIN, style);
     let heading = heading + &began(blame, style);
     let compared = || blame.steps.iter().filter_map(|step| step.comparison.as_ref());
     let marked = compared().any(PathComparison::is_many_valued);
@@ -105,12 +105,12 @@ pub fn blame_table(blame: &Blame, style: Style) -> String {
         table.render(style) + "\n" + &legend(&all, false, marked, style)
     };
     let notes = blame.notes.iter().map(|note| style.fill(&format!("note: {note}"), 0) + "\n");
-    [heading, "\n".to_owned(), steps, told(blame, style), notes.collect()].concat()
+    [heading, "\n".to_owned(), steps, describe_steps(blame, style), notes.collect()].concat()
 }
 
 /// `switch.yield: 2 steps in 4 results; the largest is #3 of 2026-01-03, +33 instructions
 /// (+1.00 %)`.
-fn found(blame: &Blame, style: Style) -> String {
+fn summarize_steps(blame: &Blame, style: Style) -> String {
     let (steps, results) = (plural(blame.steps.len(), "step"), usize_of(blame.results));
     let size = |step: &&Step| {
         let times = step.times.as_ref().and_then(|row| row.difference);
@@ -131,7 +131,7 @@ fn found(blame: &Blame, style: Style) -> String {
 
 /// What each step that was looked at comes to in all rows, and how to have the causes if no one
 /// has any.
-fn told(blame: &Blame, style: Style) -> String {
+fn describe_steps(blame: &Blame, style: Style) -> String {
     let whole = || blame.steps.iter().filter_map(|step| Some((step, step.whole.as_deref()?)));
     let line = |(step, whole): (&Step, &Comparison)| {
         let [from, to] = [&step.against, &step.result].map(|it| format!("#{}", it.number));
@@ -147,7 +147,7 @@ fn told(blame: &Blame, style: Style) -> String {
 fn in_step(path: &str, whole: &Comparison) -> String {
     match whole.causes.as_ref().map(|causes| (causes, &causes.rows[..])) {
         Some((causes, [only])) if only.path == path => {
-            let named = named_of(causes, only).unwrap_or_default();
+            let named = name_causes_of_row(causes, only).unwrap_or_default();
             let of_path = named.replacen(INSTRUCTIONS, &format!("{INSTRUCTIONS} of {path}"), 1);
             format!("{} {of_path}", counts(&whole.summary)).trim_end().to_owned()
         }

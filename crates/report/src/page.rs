@@ -125,7 +125,7 @@ pub fn report_page(
     let mut body = Html::default();
     let mut headlines = Vec::new();
     for (number, section) in sections.iter().enumerate() {
-        let (headline, part) = section.drawn(&mut data);
+        let (headline, part) = section.draw(&mut data);
         body.raw("<section class=\"part\">");
         if number > 0 {
             body.raw("<h2>").text(&headline).raw("</h2>");
@@ -154,8 +154,8 @@ pub fn report_page(
 }
 
 impl PageSection {
-    /// Its headline and what stands below it.
-    fn drawn(&self, data: &mut Data) -> (String, Html) {
+    /// The headline of this section, and the HTML that stands below it.
+    fn draw(&self, data: &mut Data) -> (String, Html) {
         let mut html = Html::default();
         let headline = match self {
             Self::Result { result, windows } => {
@@ -165,7 +165,7 @@ impl PageSection {
                 single::headline(result)
             }
             Self::Comparison { comparison, explanations, results } => {
-                return compared(comparison, explanations, results, data);
+                return draw_comparison(comparison, explanations, results, data);
             }
             Self::History { results, windows, explained, across } => {
                 let given = history::Given { results, windows, explained };
@@ -178,7 +178,7 @@ impl PageSection {
             Self::Explanation(explain) => {
                 let new = explain.new.as_ref().unwrap_or(&explain.base);
                 let sides = [&explain.base, new].map(|side| side.measured_with.as_ref());
-                html.add(&changes::measured(of_two(sides[0], sides[1])));
+                html.add(&changes::note_measured_with(of_two(sides[0], sides[1])));
                 html.add(&window::explanation(explain, data));
                 headline::describe_explanation(explain)
             }
@@ -191,7 +191,7 @@ impl PageSection {
                 times::headline(times, shown)
             }
             Self::TimeComparison { comparison, across } => {
-                html.add(&times::compared(comparison, across, data));
+                html.add(&times::draw_comparison(comparison, across, data));
                 times::headline_of_two(comparison)
             }
             Self::Joined(joined) => {
@@ -215,8 +215,8 @@ impl PageSection {
     }
 }
 
-/// A comparison, its headline first.
-fn compared(
+/// The headline of a comparison, and the HTML that stands below it.
+fn draw_comparison(
     comparison: &Comparison,
     explanations: &[Explain],
     results: &[Measurement],
@@ -239,7 +239,7 @@ fn over_results(given: history::Given<'_>, across: Vec<String>, data: &mut Data)
 
 /// A section about one kernel, between its setup in short and in full.
 fn of_kernel(configuration: &Configuration, section: &Html) -> Html {
-    let mut html = changes::measured(vec![measured_with(&configuration.measured_with())]);
+    let mut html = changes::note_measured_with(vec![measured_with(&configuration.measured_with())]);
     html.add(section);
     html.add(&folded(&fingerprint::of_configuration(configuration)));
     html

@@ -60,31 +60,38 @@ pub(crate) fn describe_rows(result: &ProgramSlopeResult, rows: &[&ProgramSlopeRo
     let idle = of(&|row| row.is_own_work() && row.scatters && !row.depends());
     let each = |row: &ProgramSlopeRow| format!("{} {}", row.row, each(result, row));
     let parts = [
-        named(straight, ["row costs", "rows cost"], " the same for each, exactly", each),
-        named(
+        name_rows(straight, ["row costs", "rows cost"], " the same for each, exactly", each),
+        name_rows(
             stepped,
             ["row also costs", "rows also cost"],
             " more or less where the number has more digits",
             |row| format!("{} {}", row.row, describe_steps(row)),
         ),
-        named(square, ["row has a square part", "rows have a square part"], ", exactly", each),
-        named(bent, ["row bends", "rows bend"], "", each),
-        named(scattered, ["row scatters", "rows scatter"], ", higher or lower in all runs", each),
-        named(regions, ["region or window differs", "regions or windows differ"], "", each),
-        named(idle, ["row scatters", "rows scatter"], ", which is no slope", |row| row.row.clone()),
+        name_rows(square, ["row has a square part", "rows have a square part"], ", exactly", each),
+        name_rows(bent, ["row bends", "rows bend"], "", each),
+        name_rows(
+            scattered,
+            ["row scatters", "rows scatter"],
+            ", higher or lower in all runs",
+            each,
+        ),
+        name_rows(regions, ["region or window differs", "regions or windows differ"], "", each),
+        name_rows(idle, ["row scatters", "rows scatter"], ", which is no slope", |row| {
+            row.row.clone()
+        }),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// `2 rows cost the same for each, exactly: getppid +321, user code +7.`; none without any.
-fn named(
+fn name_rows(
     mut rows: Vec<&ProgramSlopeRow>,
     [one, several]: [&str; 2],
     how: &str,
-    told: impl Fn(&ProgramSlopeRow) -> String,
+    describe: impl Fn(&ProgramSlopeRow) -> String,
 ) -> Option<String> {
     rows.sort_by_key(|row| Reverse(size(row)));
-    let names: Vec<String> = rows.iter().take(NAMED).map(|row| told(row)).collect();
+    let names: Vec<String> = rows.iter().take(NAMED).map(|row| describe(row)).collect();
     let more = if rows.len() > NAMED { ", …" } else { "" };
     let (count, names) = (rows.len(), names.join(", "));
     let verb = if count == 1 { one } else { several };

@@ -73,8 +73,8 @@ pub(crate) fn program_table(
         command(words.unwrap_or_default(), style),
         process(result.only_process(), style),
         fact(ENDED, &execution.ended.to_string(), PLAIN, style),
-        written(STDOUT, &execution.output.stdout, style),
-        written(STDERR, &execution.output.stderr, style),
+        format_output(STDOUT, &execution.output.stdout, style),
+        format_output(STDERR, &execution.output.stderr, style),
         "\n".to_owned(),
         costs(result, rows, style),
         "\n".to_owned(),
@@ -111,7 +111,7 @@ fn beginning(text: &str) -> String {
 }
 
 /// The beginning of what the program wrote, and how much that was.
-fn written(heading: &str, written: &Written, style: Style) -> String {
+fn format_output(heading: &str, written: &Written, style: Style) -> String {
     if written.bytes == 0 {
         return String::new();
     }

@@ -10,7 +10,7 @@ use pathmeter_model::{
 };
 
 pub(crate) use self::sentence::sentence;
-use crate::causes::named as named_causes;
+use crate::causes::name_causes;
 use crate::measurement::footer;
 use crate::number::{grouped, percent, plural, signed};
 use crate::rows::Rows;
@@ -117,15 +117,15 @@ pub(crate) fn setting_beside(row: &SettingRow) -> &str {
 
 /// The causes of the differences of each setting, if they are known.
 fn causes(set: &SettingsSet, style: Style) -> String {
-    let line = |row: &SettingRow| Some(style.fill(&told(row)?, 2) + "\n");
+    let line = |row: &SettingRow| Some(style.fill(&describe_setting(row)?, 2) + "\n");
     let lines: String = changed_rows(set).filter_map(line).collect();
     if lines.is_empty() { lines } else { format!("\n{lines}") }
 }
 
 /// `With boot:audit=1, 31 of 49 paths differ. Instructions: entry and exit, +162 in 31 rows (…).`
 /// The causes are of the kernel under the setting, so they say `without` of what that turns off.
-pub(crate) fn told(row: &SettingRow) -> Option<String> {
-    let named = row.causes.as_ref().and_then(named_causes)?;
+pub(crate) fn describe_setting(row: &SettingRow) -> Option<String> {
+    let named = row.causes.as_ref().and_then(name_causes)?;
     let changed = row.changed.len();
     let verb = if changed == 1 { "differs" } else { "differ" };
     let which = if row.turns_off.is_some() { "Without" } else { "With" };
@@ -205,9 +205,9 @@ pub(crate) fn share_of_row(row: &RowShare, sign: i64) -> String {
 
 /// The function that has most of the price, and how much.
 pub(crate) fn function(row: &SettingRow) -> String {
-    let named =
+    let share =
         |it: &FunctionShare| format!("{} {}", it.name, times_sign(it.difference, row.sign()));
-    row.function.as_ref().map_or_else(String::new, named)
+    row.function.as_ref().map_or_else(String::new, share)
 }
 
 /// `string-bytes -24, lfence +1`, with the differences times `sign`.
@@ -247,7 +247,7 @@ pub(crate) fn events(row: &SettingRow) -> String {
 fn folded(set: &SettingsSet, shown: Rows, style: Style) -> String {
     let line = |(outcome, heading): (SettingOutcome, &str)| {
         let rows = set.rows.iter().filter(|row| row.outcome == outcome);
-        let named: Vec<String> = rows.map(|row| named(row, outcome)).collect();
+        let named: Vec<String> = rows.map(|row| format_setting_name(row, outcome)).collect();
         let is_folded =
             shown == Rows::Folded && outcome == SettingOutcome::Unseen && named.len() > 1;
         let text = if is_folded {
@@ -262,7 +262,7 @@ fn folded(set: &SettingsSet, shown: Rows, style: Style) -> String {
 }
 
 /// A setting with the reason why it has no numbers, where the outcome does not say all.
-pub(crate) fn named(row: &SettingRow, outcome: SettingOutcome) -> String {
+pub(crate) fn format_setting_name(row: &SettingRow, outcome: SettingOutcome) -> String {
     let reasoned = matches!(
         outcome,
         SettingOutcome::Unproved

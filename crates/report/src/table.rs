@@ -113,7 +113,8 @@ impl Table {
     pub(crate) fn render(mut self, style: Style) -> String {
         self.drop_empty_columns();
         let (width, whole) = (style.width.or(style.table_width), style.width.is_none());
-        let (layout, left_out) = width.map_or_else(Default::default, |it| self.fit(it, whole));
+        let (layout, left_out) =
+            width.map_or_else(Default::default, |it| self.fit_to_width(it, whole));
         let rows: String = self.lines(layout, style);
         if left_out.is_empty() {
             return rows;
@@ -141,8 +142,9 @@ impl Table {
         self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
     }
 
-    /// How the table fits `width`, and the columns that it has left out for that.
-    fn fit(&mut self, width: usize, whole: bool) -> (Layout, Vec<&'static str>) {
+    /// Drops columns, in the order of `spare`, until the table fits `width`. Returns the layout,
+    /// and the headings of the columns that were dropped.
+    fn fit_to_width(&mut self, width: usize, whole: bool) -> (Layout, Vec<&'static str>) {
         let label_above =
             self.columns.first() == Some(&Align::Left) && !self.fits_without_spare(width);
         let mut left_out = Vec::new();

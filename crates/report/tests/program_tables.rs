@@ -105,7 +105,12 @@ fn rt() -> ProgramExample {
     }
 }
 
-fn compared(base: &ProgramExample, new: &ProgramExample, rows: Rows, style: Style) -> String {
+fn format_comparison(
+    base: &ProgramExample,
+    new: &ProgramExample,
+    rows: Rows,
+    style: Style,
+) -> String {
     let comparison = compare(&base.result(), &new.result(), Threshold::default());
     comparison_table(
         &comparison,
@@ -196,12 +201,12 @@ fn one_process_of_a_program() {
 
 #[test]
 fn a_program_of_several_processes_on_two_kernels() {
-    insta::assert_snapshot!(compared(&pipeline(cloud()), &pipeline(rt()), Folded, PLAIN));
+    insta::assert_snapshot!(format_comparison(&pipeline(cloud()), &pipeline(rt()), Folded, PLAIN));
 }
 
 #[test]
 fn a_program_on_two_kernels() {
-    insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, PLAIN));
+    insta::assert_snapshot!(format_comparison(&cloud(), &rt(), Folded, PLAIN));
 }
 
 /// Sleeps of three runs, of which the first does not count.
@@ -239,32 +244,32 @@ fn a_program_that_sleeps() {
 
 #[test]
 fn a_program_on_two_kernels_with_all_rows() {
-    insta::assert_snapshot!(compared(&cloud(), &rt(), All, PLAIN));
+    insta::assert_snapshot!(format_comparison(&cloud(), &rt(), All, PLAIN));
 }
 
 #[test]
 fn a_program_on_two_kernels_in_colour() {
-    insta::assert_snapshot!(compared(&cloud(), &rt(), Folded, COLOURED));
+    insta::assert_snapshot!(format_comparison(&cloud(), &rt(), Folded, COLOURED));
 }
 
 #[test]
 fn a_program_on_two_kernels_of_which_one_killed_it() {
     let killed = ProgramExample { ended: Ended::Signal(11), ..rt() };
-    let ended = compared(&cloud(), &killed, Folded, PLAIN);
+    let ended = format_comparison(&cloud(), &killed, Folded, PLAIN);
     assert!(ended.contains("ended    exit code 0 on base, signal 11 on new\n"), "{ended}");
 }
 
 #[test]
 fn a_program_that_ran_once_on_two_kernels() {
     let once = |openat| program("vmlinuz", "6.1.0", vec![sorting(openat, 2_800, 5)]);
-    insta::assert_snapshot!(compared(&once(4_210), &once(4_215), Folded, PLAIN));
+    insta::assert_snapshot!(format_comparison(&once(4_210), &once(4_215), Folded, PLAIN));
 }
 
 #[test]
 fn a_program_measured_differently() {
     let mut other = cloud();
     other.program.environment = vec!["LANG=de_DE.UTF-8".into()];
-    let text = compared(&cloud(), &other, Folded, PLAIN);
+    let text = format_comparison(&cloud(), &other, Folded, PLAIN);
     let line =
         "measured differently: program.environment: \"LANG=C\" in base, \"LANG=de_DE.UTF-8\"";
     assert!(text.contains(line), "{text}");
@@ -275,11 +280,11 @@ fn a_program_measured_differently() {
 fn the_usual_numbers_fit_a_hundred_columns() {
     for text in [
         program_table(&cloud(), All, PLAIN),
-        compared(&cloud(), &cloud(), All, PLAIN),
-        compared(&cloud(), &rt(), All, NARROW),
+        format_comparison(&cloud(), &cloud(), All, PLAIN),
+        format_comparison(&cloud(), &rt(), All, NARROW),
         program_table(&pipeline(cloud()), All, PLAIN),
         program_table(&sleeping(), Folded, PLAIN),
-        compared(&pipeline(cloud()), &pipeline(rt()), All, NARROW),
+        format_comparison(&pipeline(cloud()), &pipeline(rt()), All, NARROW),
     ] {
         let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
         assert!(widest.chars().count() <= 100, "{widest}");
@@ -297,7 +302,9 @@ fn a_terminal_obeys_nothing_of_a_guest() {
     result.sleeps = vec![sleep(TEXT, TEXT, Some(TEXT), TEXT, &[1, 1])];
     let mut other = result.clone();
     other.program.environment = vec![TEXT.into()];
-    for text in [program_table(&result, All, NARROW), compared(&result, &other, All, NARROW)] {
+    for text in
+        [program_table(&result, All, NARROW), format_comparison(&result, &other, All, NARROW)]
+    {
         assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
     }
 }
@@ -437,17 +444,17 @@ fn what_a_filter_costs_each_call_is_one_sentence_and_the_work_of_others_no_findi
         let rows = || calls.iter().chain(&more).cloned().collect();
         program("/boot/vmlinuz", "6.1.0-18", (0..7).map(|_| run(0, rows())).collect())
     };
-    let table = compared(&result(0, 0), &result(138, 1_000), Folded, PLAIN);
+    let table = format_comparison(&result(0, 0), &result(138, 1_000), Folded, PLAIN);
     let answer = "The program and its system calls cost 46,230 instructions more (+0.55 %): +138 a \
                   call in all 3 rows that differ; most in read, +35,880.\n";
     assert!(table.starts_with(answer), "{table}");
     let others = "2 rows that are not the program's work differ by +16,000 in all";
     assert!(table.contains(others) && !table.contains("pathmeter's own "), "{table}");
     assert!(table.contains("\n2 other rows, which the program does not cause\n"), "{table}");
-    let all = compared(&result(0, 0), &result(138, 1_000), All, PLAIN);
+    let all = format_comparison(&result(0, 0), &result(138, 1_000), All, PLAIN);
     let line = all.lines().find(|line| line.starts_with("pathmeter's own ")).unwrap();
     assert!(!line.contains("higher") && line.contains("+1,000"), "{all}");
-    let one = compared(&result(0, 0), &result(0, 1_000), Folded, PLAIN);
+    let one = format_comparison(&result(0, 0), &result(0, 1_000), Folded, PLAIN);
     assert!(one.starts_with("The program and its system calls cost the same.\n"), "{one}");
 }
 
@@ -460,12 +467,12 @@ fn two_kernels_show_what_the_program_wrote_on_either() {
         let example = program("/boot/vmlinuz", "6.1.0-18", vec![run(0, rows); 7]);
         ProgramExample { output, ..example }
     };
-    let alike = compared(&result("42\n"), &result("42\n"), Folded, PLAIN);
+    let alike = format_comparison(&result("42\n"), &result("42\n"), Folded, PLAIN);
     assert!(alike.contains("\nstdout   42\n"), "{alike}");
-    let differ = compared(&result("42\n"), &result("1,042\n"), Folded, PLAIN);
+    let differ = format_comparison(&result("42\n"), &result("1,042\n"), Folded, PLAIN);
     let lines = "\nstdout   on base: 42\nstdout   on new: 1,042\n";
     assert!(differ.contains(lines), "{differ}");
-    let silent = compared(&result(""), &result("a\nb\n"), Folded, PLAIN);
+    let silent = format_comparison(&result(""), &result("a\nb\n"), Folded, PLAIN);
     let lines = "\nstdout   nothing on base\nstdout   on new: a … 4 bytes: --json has them\n";
     assert!(silent.contains(lines), "{silent}");
 }

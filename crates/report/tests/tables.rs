@@ -166,7 +166,7 @@ fn rows_of_several_units_each_have_theirs() {
 }
 
 /// A path with what was counted beside its instructions.
-fn counted(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult {
+fn build_counted_path(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult {
     let events = [&[("kernel", 330)], further].concat();
     example::counting(in_runs(name, &[&[330], &[330]]), &events, placement)
 }
@@ -174,17 +174,17 @@ fn counted(name: &str, further: &[(&str, u64)], placement: &[u8]) -> PathResult 
 /// One path with an event more, one with less memory touched, one that only moved, one identical.
 fn other_events() -> Comparison {
     let base = vec![
-        counted("syscall.getppid", &[], &[0, 16]),
-        counted("file.read-zero", &[("data-lines", 40), ("data-pages", 9)], &[0, 16]),
-        counted("switch.yield", &[], &[0, 16, 32]),
-        counted("switch.pipe", &[], &[0]),
+        build_counted_path("syscall.getppid", &[], &[0, 16]),
+        build_counted_path("file.read-zero", &[("data-lines", 40), ("data-pages", 9)], &[0, 16]),
+        build_counted_path("switch.yield", &[], &[0, 16, 32]),
+        build_counted_path("switch.pipe", &[], &[0]),
         in_runs("softirq.net-rx", &[&[742]]),
     ];
     let new = vec![
-        counted("syscall.getppid", &[("lfence", 2)], &[0, 16]),
-        counted("file.read-zero", &[("data-lines", 37), ("data-pages", 8)], &[0, 16]),
-        counted("switch.yield", &[], &[0, 48, 48]),
-        counted("switch.pipe", &[], &[0]),
+        build_counted_path("syscall.getppid", &[("lfence", 2)], &[0, 16]),
+        build_counted_path("file.read-zero", &[("data-lines", 37), ("data-pages", 8)], &[0, 16]),
+        build_counted_path("switch.yield", &[], &[0, 48, 48]),
+        build_counted_path("switch.pipe", &[], &[0]),
         in_runs("softirq.net-rx", &[&[742]]),
     ];
     let (base, new) = (measurement("old", "6.1.0", base), measurement("new", "6.1.0", new));

@@ -145,8 +145,9 @@ pub(crate) struct ExplainOutput {
 }
 
 impl ExplainOutput {
-    /// What is written and read: the document, the flame graph, the stacks, the profile.
-    pub(crate) fn named<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
+    /// The files that the command line names: the inputs, and where the document, the flame graph,
+    /// the stacks and the profile are written.
+    pub(crate) fn named_files<'a>(&'a self, inputs: &'a [&'a Path]) -> Named<'a, 4> {
         let outputs = [
             ("--output", Contents::Json, &self.output),
             ("--svg", Contents::Svg, &self.svg),

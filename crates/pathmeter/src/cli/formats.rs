@@ -22,7 +22,7 @@ pub(crate) struct FormatArgs {
     )]
     pub(crate) format: Option<Format>,
     /// Write one of these formats to a file as well; repeated
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = written(Content::Rows))]
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = written_parser(Content::Rows))]
     pub(crate) write: Vec<Written>,
 }
 
@@ -92,21 +92,21 @@ impl FormatArgs {
 pub(crate) fn of_page(argument: Arg) -> Arg {
     match argument.get_id().as_str() {
         "format" => argument.value_parser(printed(Content::Page)),
-        _ => argument.value_parser(written(Content::Page)),
+        _ => argument.value_parser(written_parser(Content::Page)),
     }
 }
 
 /// The formats that can hold this, by their words.
 fn printed(content: Content) -> impl TypedValueParser<Value = Format> {
     let values = Format::of(content).map(|it| PossibleValue::new(it.word).help(it.about));
-    PossibleValuesParser::new(values).try_map(move |word| named(content, &word))
+    PossibleValuesParser::new(values).try_map(move |word| parse_format(content, &word))
 }
 
-fn written(content: Content) -> impl TypedValueParser<Value = Written> {
+fn written_parser(content: Content) -> impl TypedValueParser<Value = Written> {
     OsStringValueParser::new().try_map(move |word| written_so(content, &word))
 }
 
-fn named(content: Content, word: &str) -> Result<Format, String> {
+fn parse_format(content: Content, word: &str) -> Result<Format, String> {
     let mut formats = Format::of(content);
     let known = formats.clone().find(|format| format.word == word);
     known.ok_or_else(|| format!("{word} is no format here; there are {}", words(&mut formats)))
@@ -119,7 +119,7 @@ fn words(formats: impl Iterator<Item = Format>) -> String {
 fn written_so(content: Content, word: &OsStr) -> Result<Written, String> {
     let bytes = word.as_bytes();
     let at = bytes.iter().position(|&byte| byte == b'=').ok_or("write it as FORMAT=FILE")?;
-    let format = named(content, &String::from_utf8_lossy(&bytes[..at]))?;
+    let format = parse_format(content, &String::from_utf8_lossy(&bytes[..at]))?;
     let file = Path::new(OsStr::from_bytes(&bytes[at + 1..])).to_owned();
     if file.as_os_str().is_empty() {
         return Err("write it as FORMAT=FILE".to_owned());

@@ -85,8 +85,8 @@ impl ReportArgs {
         Output { option: "--output", contents: Contents::Page, file: Some(&self.output) }
     }
 
-    /// What is written and read.
-    pub(crate) fn named<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
+    /// The files that the command line names: the subjects, and where the page is written.
+    pub(crate) fn named_files<'a>(&'a self, subjects: &'a [&'a Path]) -> Named<'a, 1> {
         Named { outputs: [self.page()], inputs: subjects, prints: false }
     }
 }

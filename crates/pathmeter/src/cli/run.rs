@@ -310,8 +310,8 @@ pub(crate) struct WindowArgs {
 }
 
 impl ProbeArgs {
-    /// The same, resolved.
-    pub(crate) fn beside(&self) -> Beside<'_> {
+    /// The windows and the programs, as what is measured beside the paths.
+    pub(crate) fn to_beside(&self) -> Beside<'_> {
         Beside { windows: &self.windows.window, programs: &self.probe }
     }
 }

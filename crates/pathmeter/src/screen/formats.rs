@@ -37,7 +37,7 @@ impl<'a> Places<'a> {
         inputs: &[&Path],
         screen: &Screen,
     ) -> Result<Self, Failure> {
-        let ([file], written) = document.named(inputs).open_with(args.outputs(), screen)?;
+        let ([file], written) = document.named_files(inputs).open_with(args.outputs(), screen)?;
         Ok(Self { json: document.json(), args, file, written })
     }
 
@@ -166,7 +166,7 @@ pub(crate) fn document<D: Serialize>(
     table: impl FnOnce(&D, Style) -> String,
     screen: &Screen,
 ) -> Result<(), Failure> {
-    let [file] = args.named(&[input]).open(screen)?;
+    let [file] = args.named_files(&[input]).open(screen)?;
     put(args, file.as_ref(), document, table, screen)
 }
 

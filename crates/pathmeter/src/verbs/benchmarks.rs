@@ -56,7 +56,7 @@ pub(crate) fn results(
     subjects: Vec<Subject>,
     screen: &Screen,
 ) -> Result<Vec<Measurement>, Failure> {
-    let programs = packed(args, screen)?;
+    let programs = pack_programs(args, screen)?;
     let needed = programs.iter().map(|packed| memory_for(packed.bytes)).max().unwrap_or(0);
     let memory = args.guest.memory.max(needed);
     let measures = programs.iter().map(|packed| {
@@ -86,7 +86,7 @@ pub(crate) fn results(
 }
 
 /// The program, after the one that it is compared against if there is one.
-fn packed(args: &RunArgs, screen: &Screen) -> Result<Vec<Packed>, Failure> {
+fn pack_programs(args: &RunArgs, screen: &Screen) -> Result<Vec<Packed>, Failure> {
     let (command, files) = args.packing.words();
     let against = args.against.as_ref().map(|Words(words)| &words[..]);
     let commands: Vec<&[OsString]> = against.into_iter().chain([command]).collect();

@@ -171,7 +171,7 @@ impl<'a> Question<'a> {
 }
 
 /// `367, first 328: `, if the other one is called so; nothing if they are not known.
-fn told(values: Option<[u64; 2]>, good: &str) -> String {
+fn format_values(values: Option<[u64; 2]>, good: &str) -> String {
     match values.map(|[base, new]| [base, new].map(grouped)) {
         Some([base, new]) if base != new => format!("{new}, {good} {base}: "),
         Some([_, new]) => format!("{new}: "),

@@ -22,17 +22,17 @@ use pathmeter_report::Placement;
 /// Compares the two subjects, or all cells of two folders, and puts the comparison out.
 pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     // A folder of one result has the result in its place.
-    let compare = if is_results(&args.base) { folders::compare } else { compared };
+    let compare = if is_results(&args.base) { folders::compare } else { compare_sides };
     args.gate.exit(compare(args, screen), |failure| screen.report(failure))
 }
 
-fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn compare_sides(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
     let Request { mut sides, probes, judge, times, detail, across, formats } =
         Request::new(args, screen)?;
     if !across {
         sides.refuse_unlike()?;
     }
-    let results = measured(&mut sides, &probes, screen)?;
+    let results = measure_sides(&mut sides, &probes, screen)?;
     refuse_unlike(&results, across)?;
     note_uncompared(&results, screen);
     let timed = times.map(|times| (times, results[0].clone()));
@@ -52,7 +52,7 @@ fn compared(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
 }
 
 /// The results of both sides. All windows are found before the first guest is measured.
-fn measured(
+fn measure_sides(
     sides: &mut Sides,
     probes: &Probes<'_>,
     screen: &Screen,

@@ -30,7 +30,7 @@ use pathmeter_measure::threads::at_once;
 pub(crate) fn run(args: &ExplainArgs, screen: &Screen) -> Result<Exit, Failure> {
     let kernels = iter::once(&args.subject).chain(&args.new).map(PathBuf::as_path);
     let inputs: Vec<&Path> = kernels.chain(args.debug.files()).collect();
-    let files = args.output.named(&inputs).open(screen)?;
+    let files = args.output.named_files(&inputs).open(screen)?;
     let explain = explained(args, screen)?;
     deliver(&args.output, &files, &explain, screen)?;
     Ok(Exit::Done)
@@ -125,7 +125,7 @@ fn placed<'a>(
     ([base, new], guest): ([&Image; 2], &GuestArgs),
     board: &Board,
 ) -> Result<RecordablePath<'a>, Failure> {
-    let measure = |image: &Image| measured(path, session, (image, guest), board);
+    let measure = |image: &Image| measure_path(path, session, (image, guest), board);
     let (base, new) = at_once(|| measure(base), || measure(new));
     let (base, new) = Failure::both(base, new)?;
     let compared = compare(&base, &new, Threshold::default());
@@ -140,7 +140,7 @@ fn standing<'a>(
     (image, guest): (&Image, &GuestArgs),
     board: &Board,
 ) -> Result<RecordablePath<'a>, Failure> {
-    let result = match measured(path, session, (image, guest), board) {
+    let result = match measure_path(path, session, (image, guest), board) {
         Ok(result) => result,
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         // A recording ends where a measurement may not, and says where.
@@ -155,7 +155,7 @@ fn standing<'a>(
 }
 
 /// The result of the path, measured now unless it is at hand.
-fn measured(
+fn measure_path(
     path: RecordablePath<'_>,
     session: &Session,
     (image, guest): (&Image, &GuestArgs),
@@ -235,14 +235,14 @@ fn deliver(
     let done = [
         put(folded, &|| Ok(folded_stacks(explain).into_bytes())),
         put(callgrinds, &|| Ok(callgrind(shown).into_bytes())),
-        put(svg, &|| drawn(explain)),
+        put(svg, &|| draw_flame_graph(explain)),
         put(document, &|| output::json(explain)),
         print(output, explain, screen),
     ];
     Failure::gather(done).map(drop)
 }
 
-fn drawn(explain: &Explain) -> Result<Vec<u8>, Failure> {
+fn draw_flame_graph(explain: &Explain) -> Result<Vec<u8>, Failure> {
     flame_graph(explain).map(String::into_bytes).map_err(Failure::Drawing)
 }
 

@@ -111,7 +111,7 @@ fn with_kept_causes(
 ) -> Result<(), Failure> {
     add_builds(&mut comparison, &[], session, images);
     // A document never depends on what the cache has.
-    let kept = kept(&comparison, windows, (session, images));
+    let kept = explain_from_cache(&comparison, windows, (session, images));
     let causes = kept.and_then(|it| causes::of_explanations(&it, session, images).ok());
     let known = causes.is_some();
     put.deliver_with(&comparison, causes, gate, screen)?;
@@ -179,7 +179,7 @@ fn add_builds(
 
 /// The explanations of all paths that changed, if the cache has the recordings; none if nothing
 /// changed that could be recorded.
-fn kept(
+fn explain_from_cache(
     comparison: &Comparison,
     windows: &[PointWindow],
     (session, images): Kernels<'_>,

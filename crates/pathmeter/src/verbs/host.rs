@@ -46,7 +46,7 @@ fn measure(args: &HostMeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
     let selection = select(&args.rows, &documents)?;
     let (option, contents) = ("--boots", Contents::Json);
     let more = std::iter::once(Output { option, contents, file: args.boots.as_deref() });
-    let ([file], _) = args.document.named(&documents).open_with(more, screen)?;
+    let ([file], _) = args.document.named_files(&documents).open_with(more, screen)?;
     let gathered = |file| Gathered::open(file, &args.session, one);
     let boots = args.boots.as_deref().map(gathered).transpose()?;
     let taken = match &args.times {
@@ -93,19 +93,19 @@ impl<'a> Gathered<'a> {
         let boots = if file.exists() { times(file)? } else { Boots::default() };
         let host = pathmeter_host::machine(choose_cpu(args)?);
         let under: Vec<String> = under.iter().map(|it| it.name.clone()).collect();
-        boots.refuse(&host, &under).map_err(|why| Self::refused(file, &why))?;
+        boots.refuse(&host, &under).map_err(|why| Self::session_error(file, &why))?;
         Ok(Self { file, boots })
     }
 
     fn add(mut self, times: &Times, screen: &Screen) -> Result<(), Failure> {
-        self.boots.add(times.clone()).map_err(|why| Self::refused(self.file, &why))?;
+        self.boots.add(times.clone()).map_err(|why| Self::session_error(self.file, &why))?;
         destination::save(self.file, &output::json(&self.boots)?)?;
         let count = self.boots.boots.len();
         screen.note(&format!("{} has {count} of this kernel's boots", self.file.display()));
         Ok(())
     }
 
-    fn refused(file: &Path, why: &str) -> Failure {
+    fn session_error(file: &Path, why: &str) -> Failure {
         Failure::Usage {
             message: format!("this session can't be added to {}: {why}", file.display()),
             help: "name another file for another kernel, command line or condition".to_owned(),

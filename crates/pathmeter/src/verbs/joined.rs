@@ -52,7 +52,7 @@ impl<'a> TimeColumns<'a> {
         across: bool,
         screen: &Screen,
     ) -> Result<(), Failure> {
-        let (counted, timed) = (sides.counted(), self.sides.hosts()?);
+        let (counted, timed) = (sides.counted_kernels(), self.sides.hosts()?);
         let mut pairs = counted.iter().zip(timed.iter().cycle());
         match pairs.find_map(|(counted, timed)| foreign(counted, timed)) {
             None => Ok(()),

@@ -36,7 +36,7 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 fn with_values(command: &Command) -> Command {
     // Names and values are needed until the process ends, which is soon.
     let name: &'static str = command.get_name().to_owned().leak();
-    let written = written(command);
+    let written = list_write_prefixes(command);
     let values = |argument: &str| match argument {
         "write" => Some(written.clone()),
         argument => values(name, argument),
@@ -57,7 +57,7 @@ fn with_values(command: &Command) -> Command {
 }
 
 /// What `--write` may begin with: the formats that `--format` has.
-fn written(command: &Command) -> Vec<String> {
+fn list_write_prefixes(command: &Command) -> Vec<String> {
     let format = command.get_arguments().find(|argument| argument.get_id() == "format");
     let formats = format.into_iter().flat_map(clap::Arg::get_possible_values);
     formats.map(|format| format!("{}=", format.get_name())).collect()

@@ -22,7 +22,7 @@ use pathmeter_measure::subject::Subject;
 pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
     let subject = Subject::open(&args.subject)?;
-    let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
+    let probes = Probes::new(args.probes.to_beside(), args.guest.size(), &args.rows.only.only)?;
     let more = probes.names();
     let names: Vec<&str> =
         subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let inputs: Vec<&Path> = [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();
     args.formats.refuse_without_gate(args.check)?;
     let places = Places::open(&args.document, &args.formats, &inputs, screen)?;
-    let result = measured(subject, args, &probes, screen)?;
+    let result = measure_subject(subject, args, &probes, screen)?;
     let usual = EventGate::usual();
     let judge = Judge {
         selection,
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     Ok(if failed { Exit::Unmeasured } else { exit })
 }
 
-fn measured(
+fn measure_subject(
     subject: Subject,
     args: &MeasureArgs,
     probes: &Probes<'_>,

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let base = picture::base(args)?;
     let inputs = Failure::gather(args.subjects.iter().map(|path| Input::open(path)))?;
     let paths: Vec<&Path> = args.subjects.iter().map(|path| &**path).collect();
-    let [file] = args.named(&paths).open(screen)?;
+    let [file] = args.named_files(&paths).open(screen)?;
     let mut report = Report::new(args, inputs, screen)?;
     report.measure()?;
     report.apply_selection()?;
@@ -224,7 +224,7 @@ impl<'a> Report<'a> {
         let (times, others): (Vec<Input>, Vec<Input>) = std::mem::take(&mut self.inputs)
             .into_iter()
             .partition(|it| matches!(it, Input::Times(_)));
-        sections.extend(self.timed(times));
+        sections.extend(self.times_section(times));
         for input in others {
             match input {
                 Input::Comparison(comparison, explanations) => {
@@ -246,7 +246,7 @@ impl<'a> Report<'a> {
                     let across = Vec::new();
                     sections.push(PageSection::TimeComparison { comparison, across });
                 }
-                Input::Joined(joined) => sections.extend(timed::joined(joined)),
+                Input::Joined(joined) => sections.extend(timed::joined_sections(joined)),
                 // They were measured, or are above.
                 Input::Kernel(_) | Input::Result(_) | Input::Times(_) => {}
             }
@@ -376,12 +376,12 @@ impl<'a> Report<'a> {
     /// documents have.
     fn windows(&mut self) -> Result<Vec<Vec<SubjectWindow>>, Failure> {
         let Some(session) = self.session.as_ref().filter(|_| !self.args.no_explain) else {
-            return Ok(self.measured.iter().map(|it| self.given(&it.result)).collect());
+            return Ok(self.measured.iter().map(|it| self.select_windows(&it.result)).collect());
         };
         let board = Board::new(self.screen);
         let one = |measured: &Measured| {
             let Some(image) = &measured.image else {
-                return Ok(Ok(self.given(&measured.result).into_iter().map(Ok).collect()));
+                return Ok(Ok(self.select_windows(&measured.result).into_iter().map(Ok).collect()));
             };
             let line = board.line(image.subject().name);
             let ran = measured.result.paths.iter().filter(|path| path.status == Status::Ok);
@@ -403,7 +403,7 @@ impl<'a> Report<'a> {
 
     /// The windows of `result` among the documents: those of its kernel that took as many
     /// instructions as one of its samples, since a document does not name the CPU.
-    fn given(&self, result: &Measurement) -> Vec<SubjectWindow> {
+    fn select_windows(&self, result: &Measurement) -> Vec<SubjectWindow> {
         let sampled = |window: &&SubjectWindow| {
             let mut paths = result.paths.iter();
             let path = paths.find(|it| it.path == window.path && it.unit == Unit::Instructions);

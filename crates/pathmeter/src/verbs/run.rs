@@ -7,7 +7,7 @@ mod slope;
 use pathmeter_model::{Configuration, Measurement, differences};
 use pathmeter_report::AreaSums;
 
-pub(crate) use self::program::packed;
+pub(crate) use self::program::pack_cell_program;
 use self::request::Request;
 pub(crate) use self::request::refuse_few;
 use crate::cli::RunArgs;
@@ -25,15 +25,15 @@ use pathmeter_measure::subject::Subject;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.
 pub(crate) fn run(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
-    args.gate.exit(ran(args, screen), |failure| screen.report(failure))
+    args.gate.exit(measure_and_judge(args, screen), |failure| screen.report(failure))
 }
 
-fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
+fn measure_and_judge(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(slope) = &args.slope {
         return slope::run(args, slope, screen);
     }
     let Request { subjects, budget, across, formats } = Request::new(args, screen)?;
-    let whole = measured(args, subjects, screen)?;
+    let whole = measure_subjects(args, subjects, screen)?;
     let results = only_process(args.only_process.as_deref(), &whole)?;
     let judge = judge(args, &results, budget)?;
     match <[Measurement; 1]>::try_from(results) {
@@ -49,13 +49,13 @@ fn ran(args: &RunArgs, screen: &Screen) -> Result<Exit, Failure> {
             refuse_unlike(&results, across)?;
             note_uncompared(&results, screen);
             note_paths(&results, screen);
-            compared(&judge, results, &formats, screen)
+            deliver_comparison(&judge, results, &formats, screen)
         }
     }
 }
 
 /// The results of both sides, or of the only one: those of the program, or of each benchmark in it.
-fn measured(
+fn measure_subjects(
     args: &RunArgs,
     subjects: Vec<Subject>,
     screen: &Screen,
@@ -91,7 +91,7 @@ fn judge<'a>(
 }
 
 /// Compares both results and puts the comparison out.
-fn compared(
+fn deliver_comparison(
     judge: &Judge<'_>,
     results: [Measurement; 2],
     formats: &Formats<'_>,

@@ -55,8 +55,8 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
     let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
     let selection = Selection::new(&args.only.only, &names)?;
     let places = Places::open(&args.document, &args.formats, &[&args.kernel], screen)?;
-    let program = packed(args, screen)?;
-    let (session, image) = opened(args, &sets)?;
+    let program = pack_program(args, screen)?;
+    let (session, image) = open_kernel(args, &sets)?;
     let session = session.narrow_to(|path| selection.holds(path));
     let common = args.guest.under().map(|under| under.condition.clone()).unwrap_or_default();
     let board = Board::new(screen);
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &SettingsArgs, screen: &Screen) -> Result<Exit, Failure>
 }
 
 /// Opens the kernel, with the folder of its modules if anything that is measured needs some.
-fn opened(args: &SettingsArgs, sets: &[Set]) -> Result<(Session, Image), Failure> {
+fn open_kernel(args: &SettingsArgs, sets: &[Set]) -> Result<(Session, Image), Failure> {
     let of_sets = sets.iter().flat_map(Set::in_order).map(|entry| &entry.condition);
     let of_slope = args.slope.iter().flat_map(|slope| &slope.steps).map(|(_, condition)| condition);
     let needed = of_sets.chain(of_slope).any(Condition::needs_modules);
@@ -119,12 +119,12 @@ fn on_each(image: &Image, cpus: &[Cpu]) -> Vec<Image> {
 }
 
 /// The user's program, if there is one.
-fn packed(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
+fn pack_program(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     if args.packing.command.is_empty() {
         return Ok(None);
     }
     run::refuse_few(Some(args.guest.runs() as usize))?;
-    run::packed(args.packing.words(), &args.guest, 0, screen).map(Some)
+    run::pack_cell_program(args.packing.words(), &args.guest, 0, screen).map(Some)
 }
 
 /// What measures one kernel under conditions.

@@ -92,7 +92,7 @@ impl Sides {
     }
 
     /// Which kernels base and new are, as far as their files tell.
-    pub(crate) fn counted(&self) -> Vec<Counted> {
+    pub(crate) fn counted_kernels(&self) -> Vec<Counted> {
         let mut images = self.images.iter();
         let mut of = |subject: &Subject| match subject {
             Subject::Result(result) => Some(Counted::of_result(result)),
@@ -158,7 +158,7 @@ impl Sides {
             one if one.len() < self.images.len() => labels.to_vec(),
             kernels => kernels,
         };
-        let mut fresh = self.measured(&labels, measure, screen)?.into_iter();
+        let mut fresh = self.measure_images(&labels, measure, screen)?.into_iter();
         let mut results = Vec::new();
         for subject in subjects {
             match subject {
@@ -187,8 +187,9 @@ impl Sides {
         })
     }
 
-    /// The kernels' results. A line of the screen is cleared as soon as its side is done.
-    fn measured(
+    /// The results of the images. The line of a side is cleared from the screen as soon as that
+    /// side is done.
+    fn measure_images(
         &self,
         labels: &[&str],
         measure: Measure<'_>,

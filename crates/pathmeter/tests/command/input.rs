@@ -7,8 +7,8 @@ use super::scene::Scene;
 
 const NOTE: &str = "standard input is not given to the program";
 
-/// What is said of a program when the command has this standard input.
-fn said(arguments: &[&str], input: &str) -> String {
+/// What `run` of a program writes to standard error if it has this standard input.
+fn run_with_input(arguments: &[&str], input: &str) -> String {
     let scene = Scene::new();
     scene.write("bzImage", "no kernel");
     scene.write("input", "from a file");
@@ -24,7 +24,7 @@ fn said(arguments: &[&str], input: &str) -> String {
 
 #[test]
 fn piped_input_is_noted_unless_the_program_gets_a_file() {
-    assert!(said(&[], "piped").contains(NOTE), "{}", said(&[], "piped"));
-    assert!(!said(&[], "").contains(NOTE));
-    assert!(!said(&["--stdin", "input"], "piped").contains(NOTE));
+    assert!(run_with_input(&[], "piped").contains(NOTE), "{}", run_with_input(&[], "piped"));
+    assert!(!run_with_input(&[], "").contains(NOTE));
+    assert!(!run_with_input(&["--stdin", "input"], "piped").contains(NOTE));
 }

@@ -4,7 +4,7 @@ use crate::results::{base, more_expensive};
 use crate::scene::{Scene, kernel, qemu};
 
 /// That this command line is wrong usage, and is answered with this.
-fn refused(scene: &Scene, arguments: &[&str], answers: &[&str]) {
+fn assert_refused(scene: &Scene, arguments: &[&str], answers: &[&str]) {
     let ran = scene.run(arguments);
     assert_eq!((ran.code, &ran.stdout[..]), (Some(2), ""), "{arguments:?}: {}", ran.stderr);
     for answer in answers {
@@ -34,7 +34,7 @@ fn a_misspelt_word_is_answered_with_the_right_one() {
         (&["measure", "k", "--under", "seccomp:doker"], "did you mean seccomp:docker?"),
     ];
     for (arguments, answer) in cases {
-        refused(&scene, arguments, &[answer]);
+        assert_refused(&scene, arguments, &[answer]);
     }
 }
 
@@ -42,8 +42,8 @@ fn a_misspelt_word_is_answered_with_the_right_one() {
 fn a_cpu_that_is_neither_profile_nor_model_is_refused_before_anything_is_booted() {
     let (scene, qemu, kernel) = (Scene::new(), qemu("models"), kernel("vmlinux.elf"));
     let measure = |cpu| ["measure", &kernel, "--qemu", &qemu, "--cpu", cpu];
-    refused(&scene, &measure("Zen33"), &["--cpu Zen33: no profile", "did you mean zen3"]);
-    refused(
+    assert_refused(&scene, &measure("Zen33"), &["--cpu Zen33: no profile", "did you mean zen3"]);
+    assert_refused(
         &scene,
         &measure("Haswel,+smap"),
         &["no CPU model of this QEMU", "did you mean haswell"],
@@ -66,7 +66,7 @@ fn words_out_of_order_are_answered_with_the_right_order() {
         ),
     ];
     for (arguments, answer) in cases {
-        refused(&scene, arguments, &[answer]);
+        assert_refused(&scene, arguments, &[answer]);
     }
     // `base.json` is no event.
     assert_eq!(scene.run(&["compare", "--check", "base.json", "new.json"]).code, Some(1));
@@ -82,7 +82,7 @@ fn a_dash_stands_for_standard_output_wherever_a_file_is_written() {
     assert_eq!(scene.run(&[&written[..], &["-o", "new"]].concat()).stdout, table);
     let page = scene.run(&["report", "base.json", "new.json", "-o", "-"]);
     assert!(page.stdout.starts_with("<!"), "{}", page.stderr);
-    refused(
+    assert_refused(
         &scene,
         &["compare", "base.json", "new.json", "--write", "markdown=-"],
         &["--write names the same file as standard output"],
@@ -106,7 +106,7 @@ fn a_negative_number_is_answered_with_those_that_there_can_be() {
 fn a_report_of_a_format_that_there_is_not_is_refused_with_those_that_there_are() {
     let scene = Scene::with(&base(), &more_expensive());
     let report = ["report", "base.json", "new.json", "-o", "x.pdf"];
-    refused(&scene, &report, &["can't be PDF", "FILE.html", "FILE.svg", "csv"]);
+    assert_refused(&scene, &report, &["can't be PDF", "FILE.html", "FILE.svg", "csv"]);
     assert!(!scene.path("x.pdf").exists());
 }
 
@@ -122,7 +122,7 @@ fn the_folder_of_the_manual_pages_is_made() {
 fn a_bisection_outside_of_a_git_tree_says_so_and_what_to_do() {
     let scene = Scene::new();
     let words = ["bisect", "--good", "a", "--bad", "b", "--path", "switch.yield", "--", "make"];
-    refused(&scene, &words, &["is in no git tree", "go to the kernel's git tree"]);
+    assert_refused(&scene, &words, &["is in no git tree", "go to the kernel's git tree"]);
 }
 
 #[test]
@@ -138,9 +138,13 @@ fn doctor_ends_at_its_verdict() {
 fn the_guests_own_words_are_refused_however_they_are_quoted() {
     let scene = Scene::new();
     for word in ["maxcpus=0", "\"maxcpus=0\"", "a=\"b c\" \"quiet\""] {
-        refused(&scene, &["measure", "k", "--append", word], &["the guest's own"]);
+        assert_refused(&scene, &["measure", "k", "--append", word], &["the guest's own"]);
     }
-    refused(&scene, &["measure", "k", "--under", "boot:\"maxcpus=0\""], &["no quotation marks"]);
+    assert_refused(
+        &scene,
+        &["measure", "k", "--under", "boot:\"maxcpus=0\""],
+        &["no quotation marks"],
+    );
 }
 
 #[test]
@@ -149,9 +153,9 @@ fn a_format_that_a_verb_has_not_is_refused_with_those_that_it_has() {
     for verb in
         [&["experiment"][..], &["bisect", "base.json", "new.json", "--path", "switch.yield"]]
     {
-        refused(&scene, &[verb, &["--format", "junit"]].concat(), &["'junit'", "markdown"]);
+        assert_refused(&scene, &[verb, &["--format", "junit"]].concat(), &["'junit'", "markdown"]);
         let written = [verb, &["--write", "junit=made"]].concat();
-        refused(&scene, &written, &["junit is no format here; there are markdown"]);
+        assert_refused(&scene, &written, &["junit is no format here; there are markdown"]);
     }
     let page =
         ["bisect", "base.json", "new.json", "--path", "switch.yield", "--format", "markdown"];
@@ -159,7 +163,7 @@ fn a_format_that_a_verb_has_not_is_refused_with_those_that_it_has() {
     assert!(ran.stdout.starts_with("```text\nfirst that differs: new.json"), "{}", ran.stdout);
     for verb in [&["measure", "base.json"][..], &["settings", &kernel("vmlinux.elf")]] {
         let gate = [verb, &["--format", "junit"]].concat();
-        refused(&scene, &gate, &["--check is not given", "one of text, markdown, csv"]);
+        assert_refused(&scene, &gate, &["--check is not given", "one of text, markdown, csv"]);
     }
     let csv =
         scene.run(&["measure", "base.json", "--only", "switch.yield", "--format", "csv"]).stdout;
@@ -195,7 +199,7 @@ fn whoever_names_the_wrong_verb_or_option_is_told_the_right_one() {
         (&["settings", "base.json"], "does not hold a kernel to run"),
     ];
     for (arguments, answer) in cases {
-        refused(&scene, arguments, &[answer]);
+        assert_refused(&scene, arguments, &[answer]);
     }
     assert!(!scene.path("x.csv").exists());
     let ran = scene.run(&["measure", "base.json", "-o", "none/x.json"]);
@@ -219,11 +223,11 @@ fn rows_that_can_t_be_set_against_each_other_are_refused_before_a_guest_starts()
     ];
     for (options, answer) in cases {
         let begin = ["explain", "user.new", &kernel, "--qemu", "/nonexistent"];
-        refused(&scene, &[&begin, *options, &["--", "/bin/true"]].concat(), &[answer]);
+        assert_refused(&scene, &[&begin, *options, &["--", "/bin/true"]].concat(), &[answer]);
     }
     for names in [["user.new", "user.old"], ["file.stat", "user.old"]] {
         let words = ["explain", names[0], &kernel, "--against", names[1]];
-        refused(&scene, &words, &["is a region of a program, and no program is named"]);
+        assert_refused(&scene, &words, &["is a region of a program, and no program is named"]);
     }
 }
 
@@ -233,13 +237,13 @@ fn a_document_that_is_no_side_here_is_told_for_what_it_is() {
     scene.write("run.json", crate::rows::bytes(&crate::rows::program(1000, 70)));
     let compared = scene.run(&["compare", "base.json", "new.json", "--json"]).stdout;
     scene.write("compared.json", compared);
-    refused(
+    assert_refused(
         &scene,
         &["compare", "run.json", "new.json"],
         &["run.json is the result of a program", "pathmeter run run.json new.json -- "],
     );
     let kernel = kernel("vmlinux.elf");
-    refused(
+    assert_refused(
         &scene,
         &["run", "run.json", &kernel],
         &["no program is named", "again after", ": -- "],

@@ -367,7 +367,7 @@ fn a_folder_of_results_stands_for_all_of_them() {
 }
 
 /// A folder `joined` of results of two kernels on two CPUs, by the ids of a plan's cells.
-fn joined() -> Scene {
+fn write_joined_results() -> Scene {
     let (scene, plan) = planned(WISHES);
     std::fs::create_dir(scene.path("joined")).unwrap();
     let cells = ["6.1", "6.12"].map(|release| ["skylake", "zen2"].map(|cpu| (release, cpu)));
@@ -384,7 +384,7 @@ fn joined() -> Scene {
 
 #[test]
 fn a_folder_of_two_cpus_is_shown_across_them_and_its_columns_name_them() {
-    let scene = joined();
+    let scene = write_joined_results();
     let ran = scene.run(&["report", "joined", "-o", "page.html"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("were measured differently") && ran.stderr.contains("--across"));
@@ -403,7 +403,7 @@ fn a_folder_of_two_cpus_is_shown_across_them_and_its_columns_name_them() {
 
 #[test]
 fn where_one_result_is_taken_a_folder_of_one_stands_for_it_and_another_names_its_results() {
-    let scene = joined();
+    let scene = write_joined_results();
     let one = scene.files("joined").into_iter().min().unwrap();
     for verb in [&["measure"][..], &["compare", "base.json"], &["run"], &["explain", "a.b"]] {
         let ran = scene.run(&[verb, &["joined"]].concat());

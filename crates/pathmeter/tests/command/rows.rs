@@ -129,7 +129,7 @@ fn the_document_has_the_outcomes() {
 }
 
 /// `run` of two results.
-fn compared(base: &ProgramExample, new: &ProgramExample, more: &[&str]) -> Ran {
+fn run_on_results(base: &ProgramExample, new: &ProgramExample, more: &[&str]) -> Ran {
     let scene = Scene::new();
     scene.write("base.json", bytes(base));
     scene.write("new.json", bytes(new));
@@ -142,18 +142,18 @@ fn a_check_that_fails_ends_with_why_on_every_output() {
     let rows = "--check fails: openat: instructions 1,000 → 1,010 (+10, higher)\n";
     let region = "--check fails: user.parse: instructions 70 → 77 (+7, higher)\n";
     for output in [&[][..], &["--json"], &["-o", "out.json", "--quiet"]] {
-        let ran = compared(&program(1000, 70), &new, &[&["--check"], output].concat());
+        let ran = run_on_results(&program(1000, 70), &new, &[&["--check"], output].concat());
         assert_eq!(ran.code, Some(1));
         assert!(ran.stderr.contains(rows) && ran.stderr.ends_with(region), "{}", ran.stderr);
     }
-    let ran = compared(&program(1000, 70), &new, &["--check=regions"]);
+    let ran = run_on_results(&program(1000, 70), &new, &["--check=regions"]);
     assert!(!ran.stderr.contains("openat") && ran.stderr.contains(region), "{}", ran.stderr);
     let ran = run(&new, "[rows.openat]\nmax-increase = 9", &[]);
     let why =
         "--check fails: openat: budget: instructions 1,000 → 1,010 (+1.00 %) over (limit: +9), ";
     assert!(ran.stderr.contains(why) && ran.stderr.contains(region), "{}", ran.stderr);
     let died = ProgramExample { ended: Ended::Signal(11), ..program(1000, 70) };
-    let ran = compared(&program(1000, 70), &died, &["--check"]);
+    let ran = run_on_results(&program(1000, 70), &died, &["--check"]);
     assert!(ran.stderr.contains("ended with signal 11, and on BASE with exit code 0"));
 }
 
@@ -164,19 +164,19 @@ fn two_versions_of_a_program_are_compared_on_one_kernel() {
     new.program.packed_sha256 = "ee".repeat(32);
     // What was packed is the initramfs.
     new.configuration.initramfs_sha256 = new.program.packed_sha256.clone();
-    let ran = compared(&base, &new, &["--check"]);
+    let ran = run_on_results(&base, &new, &["--check"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let head = "program  /bin/true, files d3d3d3d3d3d3 → eeeeeeeeeeee";
     assert!(ran.stdout.contains(head) && !ran.stdout.contains("differently"), "{}", ran.stdout);
     new.program.command = vec!["/bin/false".into()];
-    let ran = compared(&base, &new, &[]);
+    let ran = run_on_results(&base, &new, &[]);
     assert!(ran.stdout.contains("program  /bin/true → /bin/false\n"), "{}", ran.stdout);
     // Two programs on two kernels are refused: a difference could come from either.
     let elsewhere = ProgramExample { program: new.program.clone(), ..program(1010, 70) };
-    assert_eq!(compared(&base, &elsewhere, &[]).code, Some(2));
-    assert_eq!(compared(&base, &elsewhere, &["--across"]).code, Some(0));
+    assert_eq!(run_on_results(&base, &elsewhere, &[]).code, Some(2));
+    assert_eq!(run_on_results(&base, &elsewhere, &["--across"]).code, Some(0));
     new.program.environment = vec!["A=b".into()];
-    assert_eq!(compared(&base, &new, &[]).code, Some(2));
+    assert_eq!(run_on_results(&base, &new, &[]).code, Some(2));
 }
 
 #[test]
@@ -260,13 +260,13 @@ fn rows_and_regions_fail_by_the_events_that_the_user_names() {
         ("--check=lfence:3,verw:1", vec![]),
     ];
     for (check, lines) in cases {
-        let ran = compared(&fenced(2, 1), &fenced(5, 2), &[check, "--quiet"]);
+        let ran = run_on_results(&fenced(2, 1), &fenced(5, 2), &[check, "--quiet"]);
         assert_eq!(ran.code, Some(i32::from(!lines.is_empty())), "{check}: {}", ran.stderr);
         for line in [lfence, verw] {
             assert_eq!(ran.stderr.contains(line), lines.contains(&line), "{check}: {}", ran.stderr);
         }
     }
-    let fewer = compared(&fenced(5, 2), &fenced(2, 1), &["--check"]);
+    let fewer = run_on_results(&fenced(5, 2), &fenced(2, 1), &["--check"]);
     assert_eq!(fewer.code, Some(0), "{}", fewer.stderr);
 }
 
@@ -319,7 +319,7 @@ fn what_was_not_counted_of_a_program_does_not_pass_for_none() {
         ("data-lines", "data-lines (they were not counted of the program; --lines counts them)"),
     ] {
         let check = format!("--check={event}");
-        let ran = compared(&fenced(2, 1), &fenced(2, 1), &[&check]);
+        let ran = run_on_results(&fenced(2, 1), &fenced(2, 1), &[&check]);
         assert_eq!(ran.code, Some(3), "{}", ran.stderr);
         assert!(ran.stderr.contains(words), "{}", ran.stderr);
         let rules = ["[rows.openat.events]", "[paths.\"user.*\".events]"];
@@ -333,9 +333,9 @@ fn what_was_not_counted_of_a_program_does_not_pass_for_none() {
         }
     }
     for counted in ["lfence", "string-bytes", "indirect-branches", "user"] {
-        let ran = compared(&fenced(2, 1), &fenced(2, 1), &[&format!("--check={counted}")]);
+        let ran = run_on_results(&fenced(2, 1), &fenced(2, 1), &[&format!("--check={counted}")]);
         assert_eq!(ran.code, Some(0), "{counted}: {}", ran.stderr);
     }
-    let clock = compared(&fenced(2, 1), &fenced(2, 1), &["--check=clock"]);
+    let clock = run_on_results(&fenced(2, 1), &fenced(2, 1), &["--check=clock"]);
     assert_eq!(clock.code, Some(2), "{}", clock.stderr);
 }

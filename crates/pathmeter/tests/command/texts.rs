@@ -68,8 +68,8 @@ fn changed(scene: &Scene, file: &str, mut value: Value, change: impl FnOnce(&mut
     scene.write(file, document(&value));
 }
 
-/// A result whose texts are all hostile, and whole.
-fn named(scene: &Scene, text: &str) {
+/// Writes a result that is whole, and has this text wherever a result can have one.
+fn write_hostile_result(scene: &Scene, text: &str) {
     result(scene, |it| {
         it["subject"]["name"] = text.into();
         it["configuration"]["release"] = text.into();
@@ -101,10 +101,10 @@ fn set(scene: &Scene, set: &str) -> Vec<String> {
 
 fn profile(scene: &Scene, profile: &Value) -> Vec<String> {
     scene.write("profile.json", profile.to_string());
-    measured(&["--under", "seccomp:profile.json"])
+    measure_command(&["--under", "seccomp:profile.json"])
 }
 
-fn measured(more: &[&str]) -> Vec<String> {
+fn measure_command(more: &[&str]) -> Vec<String> {
     let kernel = kernel("vmlinux.elf");
     words(&[&["measure", &kernel, "--qemu", &qemu("ends"), "--timeout", "9"][..], more].concat())
 }
@@ -132,23 +132,23 @@ const INPUTS: [Input; 46] = [
         words(&["compare", "it.json", "base.json"])
     }),
     ("a result's texts, as a table", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         words(&["measure", "it.json"])
     }),
     ("a result's texts, in colour", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         words(&["compare", "base.json", "it.json", "--color", "always", "--across"])
     }),
     ("a result's texts, compared", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         words(&["compare", "it.json", "new.json", "--across", "--check"])
     }),
     ("a result's texts, as JSON", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         words(&["compare", "it.json", "new.json", "--across", "--json"])
     }),
     ("a result's texts, for CI", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         let format = FORMATS[text.len() % FORMATS.len()].word;
         words(&["compare", "it.json", "new.json", "--across", "--format", format])
     }),
@@ -225,12 +225,12 @@ const INPUTS: [Input; 46] = [
     ("an architecture of a profile", |scene, text| {
         profile(scene, &json!({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [text]}))
     }),
-    ("a profile's name", |_, text| measured(&["--under", &format!("seccomp:{text}")])),
-    ("a condition", |_, text| measured(&["--under", text])),
-    ("a word for the kernel", |_, text| measured(&["--append", text])),
-    ("an option", |_, text| measured(&[&format!("--{text}")])),
+    ("a profile's name", |_, text| measure_command(&["--under", &format!("seccomp:{text}")])),
+    ("a condition", |_, text| measure_command(&["--under", text])),
+    ("a word for the kernel", |_, text| measure_command(&["--append", text])),
+    ("an option", |_, text| measure_command(&[&format!("--{text}")])),
     ("a verb", |_, text| words(&[text])),
-    ("a number", |_, text| measured(&["--perturb", text])),
+    ("a number", |_, text| measure_command(&["--perturb", text])),
     ("a file that is not there", |_, text| words(&["compare", text, &format!("{text}/x")])),
     ("a file's name", |scene, text| {
         let name = file_name(text);
@@ -255,17 +255,17 @@ const INPUTS: [Input; 46] = [
     ("a label", |_, text| words(&["history", "add", "--db", "h", "base.json", "--label", text])),
     ("a label asked for", |_, text| words(&["history", "show", "--db", text, "--label", text])),
     ("a history's names", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         scene.run(&["history", "add", "--db", "h", "it.json"]);
         words(&["history", "show", "--db", "h"])
     }),
     ("a history's paths", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         scene.run(&["history", "add", "--db", "h", "it.json"]);
         words(&["history", "show", "*", "--db", "h"])
     }),
     ("a history's documents", |scene, text| {
-        named(scene, text);
+        write_hostile_result(scene, text);
         scene.run(&["history", "add", "--db", "h", "it.json"]);
         words(&["history", "export", "--db", "h"])
     }),

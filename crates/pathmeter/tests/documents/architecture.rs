@@ -40,7 +40,7 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 }
 
 /// The words of x86's in a file of Rust, but for its tests and where it names the folder.
-fn named(text: &str) -> Vec<String> {
+fn find_arch_words(text: &str) -> Vec<String> {
     let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
     let lines = code.lines().filter(|line| {
         let line = line.trim_start();
@@ -66,7 +66,7 @@ fn what_is_x86s_own_is_in_the_folder_for_it() {
     for path in sources {
         let admitted = ADMITTED.iter().find(|(file, ..)| path.ends_with(file));
         let expected = admitted.map_or(&[][..], |(_, words, _)| *words);
-        let mut found = named(&read(path));
+        let mut found = find_arch_words(&read(path));
         found.sort();
         found.dedup();
         assert_eq!(found, expected, "{path}");
@@ -75,9 +75,13 @@ fn what_is_x86s_own_is_in_the_folder_for_it() {
 
 #[test]
 fn a_word_is_found_in_code_and_in_comments_and_not_in_tests() {
-    assert_eq!(named("//! Intel's MSR.\nfn a() { asm!(\"rdtsc\") }"), ["msr", "asm!", "rdtsc"]);
-    assert!(
-        named("fn message() {}\n#[cfg(test)]\nmod tests { const A: &str = \"x86\"; }").is_empty()
+    assert_eq!(
+        find_arch_words("//! Intel's MSR.\nfn a() { asm!(\"rdtsc\") }"),
+        ["msr", "asm!", "rdtsc"]
     );
-    assert!(named("#[path = \"arch/x86_64/flags.rs\"]\nmod flags;").is_empty());
+    assert!(
+        find_arch_words("fn message() {}\n#[cfg(test)]\nmod tests { const A: &str = \"x86\"; }")
+            .is_empty()
+    );
+    assert!(find_arch_words("#[path = \"arch/x86_64/flags.rs\"]\nmod flags;").is_empty());
 }

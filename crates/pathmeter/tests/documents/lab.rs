@@ -20,7 +20,7 @@ struct Mechanism {
 
 impl Mechanism {
     /// As the kernel lists it.
-    fn listed(&self) -> String {
+    fn format_choices(&self) -> String {
         let [lowest, highest] = &self.bounds;
         match &self.variants[..] {
             [] => format!("{}={lowest}..{highest}", self.name),
@@ -83,7 +83,7 @@ fn filled(words: impl Iterator<Item = String>) -> String {
 /// What `lab/README.md` lists of them.
 fn block() -> String {
     let all = mechanisms();
-    let choices = filled(all.iter().map(Mechanism::listed));
+    let choices = filled(all.iter().map(Mechanism::format_choices));
     let defaults = filled(all.iter().map(|it| format!("{}={}", it.name, it.default)));
     format!("\n{choices}\nThe defaults:\n\n{defaults}\n")
 }

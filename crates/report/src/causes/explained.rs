@@ -4,7 +4,7 @@
 use pathmeter_model::{Cause, CauseRow, Causes, EXECUTIONS};
 use pathmeter_trace::is_of_program;
 
-use super::sentence::named_of;
+use super::sentence::name_causes_of_row;
 use super::wording::each_execution;
 use super::{CauseLine, SHARES, enough, line, rest};
 use crate::number::{grouped, signed};
@@ -18,7 +18,7 @@ const OF_PROGRAM: &str = "name [file]: a function of the program, whose code is 
 /// One sentence, the causes that matter, and what is said of the numbers; none without a cause.
 pub(crate) fn explained(causes: &Causes, style: Style) -> Option<String> {
     let row = causes.rows.first()?;
-    let sentence = named_of(causes, row)?;
+    let sentence = name_causes_of_row(causes, row)?;
     let mut table = Table::new(&[
         ("share", Align::Right),
         ("instructions", Align::Right),

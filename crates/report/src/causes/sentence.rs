@@ -3,7 +3,7 @@
 use pathmeter_model::{Cause, CauseRow, Causes, Comparison, Summary, Verdict};
 
 use super::wording::{each, each_execution, events, name, rows, telling};
-use crate::compilers::told;
+use crate::compilers::describe_compilers;
 use crate::number::{plural, signed};
 
 /// Causes that the sentence names at most, and the least share of one.
@@ -25,8 +25,8 @@ pub fn sentence(comparison: &Comparison) -> String {
 
 /// What the differences come from, as far as that is known: other compilers, the causes.
 pub(crate) fn origin(comparison: &Comparison) -> Option<String> {
-    let compilers = comparison.compilers.as_ref().and_then(told);
-    let causes = comparison.causes.as_ref().and_then(named);
+    let compilers = comparison.compilers.as_ref().and_then(describe_compilers);
+    let causes = comparison.causes.as_ref().and_then(name_causes);
     let both: Vec<String> = compilers.into_iter().chain(causes).collect();
     (!both.is_empty()).then(|| both.join(" "))
 }
@@ -51,16 +51,16 @@ pub(crate) fn counts(summary: &Summary) -> String {
 }
 
 /// The first causes, and how much the others have; nothing if there is none.
-pub(crate) fn named(causes: &Causes) -> Option<String> {
-    told_of(causes, None)
+pub(crate) fn name_causes(causes: &Causes) -> Option<String> {
+    describe_causes(causes, None)
 }
 
-/// The same of the causes of one row, which is known.
-pub(crate) fn named_of(causes: &Causes, row: &CauseRow) -> Option<String> {
-    told_of(causes, Some(row))
+/// The first causes of one row, without its name, and how much the others have.
+pub(crate) fn name_causes_of_row(causes: &Causes, row: &CauseRow) -> Option<String> {
+    describe_causes(causes, Some(row))
 }
 
-fn told_of(causes: &Causes, only: Option<&CauseRow>) -> Option<String> {
+fn describe_causes(causes: &Causes, only: Option<&CauseRow>) -> Option<String> {
     if causes.causes.is_empty() {
         return None;
     }

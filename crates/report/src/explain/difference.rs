@@ -255,11 +255,11 @@ fn places(difference: &Difference, event: Event) -> String {
         .filter_map(|function| Some((function.name.as_str(), change(function)?)))
         .collect();
     changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
-    named(&changed, |(name, change)| format!("{name} {}", signed(*change)))
+    list_names(&changed, |(name, change)| format!("{name} {}", signed(*change)))
 }
 
 /// The first of `all` by name, and how many more there are.
-fn named<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
+fn list_names<T>(all: &[T], name: impl Fn(&T) -> String) -> String {
     let names = all.iter().take(MOST_NAMED).map(name);
     let rest = all.len().checked_sub(MOST_NAMED + 1).map(|rest| more(rest + 1));
     names.chain(rest).collect::<Vec<_>>().join(", ")
@@ -277,7 +277,7 @@ pub(super) fn moved_line(compared: Compared<'_>, style: Style) -> Option<String>
         function.new.as_ref().map_or(0, |side| side.counts.instructions)
     };
     moved.sort_by_key(|function| Reverse(executed(function)));
-    let names = named(&moved, |function| format!("{} ({})", function.name, moves(function)));
+    let names = list_names(&moved, |function| format!("{} ({})", function.name, moves(function)));
     let heading = "moved";
     let text = style.fill(&names, heading.len() + 2);
     Some(format!("{}  {text}\n", style.paint(heading, QUIET)))

@@ -3,7 +3,7 @@
 use pathmeter_model::GateReason;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Format, Judged, Line, Outcome, RowsOf, measured, title, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, describe_measured_with, title, verdict};
 use crate::xml::characters;
 
 /// The row of the table of formats.
@@ -22,7 +22,8 @@ fn junit(judged: Judged<'_>) -> String {
     let mut suite = TestSuite::new(characters(&title(judged)));
     suite.add_test_cases(judged.lines().map(|line| case(&line)));
     suite.add_test_cases(judged.beside_paths().map(case_beside));
-    let told: Vec<String> = std::iter::once(verdict(judged)).chain(measured(judged)).collect();
+    let told: Vec<String> =
+        std::iter::once(verdict(judged)).chain(describe_measured_with(judged)).collect();
     suite.set_system_out(characters(&told.join("; ")));
     let mut report = Report::new("pathmeter");
     report.add_test_suite(suite);

@@ -1,6 +1,6 @@
 //! KTAP version 1, as the kernel's Documentation/dev-tools/ktap.rst has it.
 
-use super::{Format, Judged, Line, Outcome, measured, title, verdict};
+use super::{Format, Judged, Line, Outcome, describe_measured_with, title, verdict};
 use pathmeter_model::clean;
 
 /// The row of the table of formats.
@@ -27,7 +27,7 @@ fn ktap(judged: Judged<'_>) -> String {
         format!("not ok {number} {name}\n{}", fails(&name, &clean(&reason.why)))
     });
     let lines: String = paths.chain(beside).collect();
-    let about = measured(judged).into_iter().chain([verdict(judged)]);
+    let about = describe_measured_with(judged).into_iter().chain([verdict(judged)]);
     let about: Vec<String> = about.map(|line| format!("# {line}\n")).collect();
     head + &lines + &about.concat()
 }

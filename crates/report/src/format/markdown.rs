@@ -2,7 +2,7 @@
 
 use pathmeter_model::{Causes, SideInfo, clean, gate_lines};
 
-use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, describe_measured_with, verdict};
 use crate::causes::{AreaLine, AreaSums, CauseLine, CauseLines, HEADS, area_lines, lines, origin};
 use crate::number::{grouped, percent, signed};
 
@@ -41,7 +41,7 @@ fn markdown(judged: Judged<'_>) -> String {
         text += &folded(judged, &rest, if notable.is_empty() { "" } else { " more" });
     }
     let with: Vec<String> =
-        measured(judged).iter().map(|line| format!("{}\\\n", code(line))).collect();
+        describe_measured_with(judged).iter().map(|line| format!("{}\\\n", code(line))).collect();
     text + "\n"
         + &with.concat()
         + "Instructions are counted exactly; an instruction count is not a time.\n"

@@ -324,8 +324,8 @@ fn title(judged: Judged<'_>) -> String {
     }
 }
 
-/// What the two sides were measured with, a line or two.
-fn measured(judged: Judged<'_>) -> Vec<String> {
+/// What both sides were measured with, in one line; a line for each side if that differs.
+fn describe_measured_with(judged: Judged<'_>) -> Vec<String> {
     let lines = of_sides(&judged.comparison.base, &judged.comparison.new);
     lines.iter().map(|line| clean(line)).collect()
 }

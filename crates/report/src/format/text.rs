@@ -3,7 +3,7 @@
 
 use pathmeter_model::{GateReason, SideInfo, clean};
 
-use super::{Format, Judged, Line, Outcome, RowsOf, measured, verdict};
+use super::{Format, Judged, Line, Outcome, RowsOf, describe_measured_with, verdict};
 
 /// Columns that mail has room for, quoted a few times.
 const COLUMNS: usize = 72;
@@ -41,11 +41,14 @@ fn text(judged: Judged<'_>) -> String {
             RowsOf::One => format!("\nkernel: {}\n\n", side(new)),
             _ => format!("\nbefore: {}\nafter:  {}\n\n", side(base), side(new)),
         },
-        judged.beside_paths().map(beside).collect(),
+        judged.beside_paths().map(format_gate_reason).collect(),
         notable.iter().map(|line| entry(line)).collect(),
         rest,
         filled(ABOUT, ""),
-        measured(judged).iter().map(|line| filled(&format!("Measured with {line}."), "")).collect(),
+        describe_measured_with(judged)
+            .iter()
+            .map(|line| filled(&format!("Measured with {line}."), ""))
+            .collect(),
         introduced(base, new),
     ]
     .concat()
@@ -78,7 +81,7 @@ fn entry(line: &Line<'_>) -> String {
     format!("  {}{mark}\n{}\n", clean(&line.row.path), notes.collect::<String>())
 }
 
-fn beside(reason: &GateReason) -> String {
+fn format_gate_reason(reason: &GateReason) -> String {
     let why = filled(&format!("fails: {}", clean(&reason.why)), "      ");
     format!("  {} [worse]\n{why}\n", clean(&reason.row))
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use pathmeter_model::{Measurement, PathComparison, Threshold, compare};
 
-use super::{Axes, Cell, Columns, find_before, found};
+use super::{Axes, Cell, Columns, find_before, find_path};
 use crate::measured_with::machine;
 use crate::number::{grouped, percent, signed, unit_word};
 use crate::shades::{COLOURS, SIGNS, legend};
@@ -208,7 +208,7 @@ impl<'a> Map<'a> {
         let base = self.bases[place];
         let Cell { class, text } = match base {
             None => Cell::of_base(&self.results[place], path),
-            Some(_) => Cell::compared(compared),
+            Some(_) => Cell::from_comparison(compared),
         };
         let title = match (base, compared) {
             (Some(base), Some(it)) => self.title(base, place, it),
@@ -231,7 +231,7 @@ impl<'a> Map<'a> {
     }
 
     fn own_title(&self, place: usize, path: &str) -> String {
-        let found = found(&self.results[place], path);
+        let found = find_path(&self.results[place], path);
         let unit = found.map(|it| unit_word(it.unit)).unwrap_or_default();
         let reason = found.and_then(|it| it.reason.clone());
         let value = Cell::of_base(&self.results[place], path).text;

@@ -34,8 +34,8 @@ const HEADINGS: [Heading; 8] = [
 pub(super) fn section(comparison: &Comparison, explanations: &[Explain], data: &mut Data) -> Html {
     let mut html = Html::default();
     html.add(&lead(origin(comparison))).add(&sides(comparison));
-    html.add(&measured(of_sides(&comparison.base, &comparison.new)));
-    html.add(&across(comparison));
+    html.add(&note_measured_with(of_sides(&comparison.base, &comparison.new)));
+    html.add(&warn_of_differences(comparison));
     html.add(&causes::picture(comparison)).add(&causes::table(comparison, data));
     html.add(&tally(comparison));
     let (sorted, caption) = match comparison.program {
@@ -85,8 +85,8 @@ fn sides(comparison: &Comparison) -> Html {
     html
 }
 
-/// What was measured with what.
-pub(super) fn measured(lines: Vec<String>) -> Html {
+/// A note for each line, which says what one side or result was measured with.
+pub(super) fn note_measured_with(lines: Vec<String>) -> Html {
     let mut html = Html::default();
     for line in lines {
         html.raw("<p class=\"note\">Measured with ").text(&line).raw(".</p>");
@@ -110,11 +110,11 @@ pub(super) fn of_results<'a>(results: impl IntoIterator<Item = &'a Measurement>)
     let text = |(with, names): &(String, Vec<&str>)| {
         if is_one { with.clone() } else { format!("{with} ({})", names.join(", ")) }
     };
-    measured(ways.iter().map(text).collect())
+    note_measured_with(ways.iter().map(text).collect())
 }
 
-/// In what else the two were measured differently.
-fn across(comparison: &Comparison) -> Html {
+/// A warning that lists where the configurations of the two sides differ.
+fn warn_of_differences(comparison: &Comparison) -> Html {
     let differences = comparison.configuration_differences.iter();
     warning(differences.map(ToString::to_string).collect())
 }

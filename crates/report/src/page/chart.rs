@@ -131,14 +131,14 @@ mod tests {
         values.iter().map(|&(at, value)| Place { at, value, about: about[at] }).collect()
     }
 
-    fn drawn(lines: &[Vec<Place<'_>>]) -> String {
+    fn draw_lines(lines: &[Vec<Place<'_>>]) -> String {
         let ends = ["2026-01-01", "2026-07-01"];
         draw_chart(&Chart { name: "a.b", lines, places: 4, ends, amount: &grouped }).into_string()
     }
 
     #[test]
     fn a_line_names_the_ends_of_its_axes_and_its_largest_step() {
-        let html = drawn(&[line(&[(0, 1000), (1, 1010), (2, 1300), (3, 1290)])]);
+        let html = draw_lines(&[line(&[(0, 1000), (1, 1010), (2, 1300), (3, 1290)])]);
         for text in [
             "1,000 → 1,290 (+29.00 %)",
             "most\">1,300<",
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn no_step_goes_from_line_to_line() {
-        let html = drawn(&[line(&[(0, 1000), (2, 1010)]), line(&[(1, 9000), (3, 9000)])]);
+        let html = draw_lines(&[line(&[(0, 1000), (2, 1010)]), line(&[(1, 9000), (3, 9000)])]);
         assert!(html.contains("largest step: +1.00 % at 6.12"), "{html}");
         assert_eq!(html.matches("<polyline").count(), 2);
-        let flat = drawn(&[line(&[(0, 7), (3, 7)])]);
+        let flat = draw_lines(&[line(&[(0, 7), (3, 7)])]);
         assert!(!flat.contains("largest step") && flat.contains("<span>7</span>"), "{flat}");
-        assert_eq!(drawn(&[]), "");
+        assert_eq!(draw_lines(&[]), "");
     }
 }

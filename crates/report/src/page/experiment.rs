@@ -4,7 +4,7 @@ use pathmeter_experiment::{
     Elapsed, ExpectationOutcome, Experiment, ExperimentReport, Measured, Metric, ObservedCell,
 };
 
-use super::changes::measured;
+use super::changes::note_measured_with;
 use super::html::Html;
 use crate::experiment::Counted;
 use crate::measured_with::of_many;
@@ -39,7 +39,7 @@ pub(super) fn section(report: &ExperimentReport) -> Html {
     for caveat in &experiment.caveats {
         html.raw("<li>").text(caveat).raw("</li>");
     }
-    html.raw("</ul></details>").add(&measured(of_many(&report.observed.measured_with)));
+    html.raw("</ul></details>").add(&note_measured_with(of_many(&report.observed.measured_with)));
     html
 }
 

@@ -12,10 +12,10 @@ use super::changes::{lead, of_results, warning};
 use super::chart::{Chart, Place, draw_chart};
 use super::data::{Data, History, Pair};
 use super::html::Html;
-use super::sheet::{beside, other_unit};
+use super::sheet::{draw_unit_and_link, other_unit};
 use crate::causes::{counts, origin, sentence};
 use crate::headline::describe_step;
-use crate::heat::{Axes, Cell, Columns, find_before, find_series, found};
+use crate::heat::{Axes, Cell, Columns, find_before, find_path, find_series};
 use crate::number::{grouped, plural, unit_word};
 use crate::shades::{SIGNS, legend};
 
@@ -201,7 +201,7 @@ impl<'a> Compared<'a> {
             let anchor = data.anchor(path);
             let unit = units(self.given.results, path).first().copied().and_then(other_unit);
             html.raw("<tr id=\"").text(&anchor).raw("\"><th scope=\"row\">").name(path);
-            html.add(&beside(unit, &anchor)).raw("</th>");
+            html.add(&draw_unit_and_link(unit, &anchor)).raw("</th>");
             for kernel in 0..self.labels.len() {
                 self.cell(&mut html, kernel, path);
             }
@@ -212,17 +212,17 @@ impl<'a> Compared<'a> {
     }
 
     fn cell(&self, html: &mut Html, kernel: usize, path: &str) {
-        let Cell { class, text } = self.drawn(0, kernel, path);
+        let Cell { class, text } = self.draw_cell(0, kernel, path);
         html.raw("<td><button type=\"button\" class=\"shade ").raw(class).raw("\">");
         html.text(&text).raw("</button></td>");
     }
 
     /// The cell of a path on kernel `new`, in the map that is relative to `base`.
-    fn drawn(&self, base: usize, new: usize, path: &str) -> Cell {
+    fn draw_cell(&self, base: usize, new: usize, path: &str) -> Cell {
         if base == new {
             return Cell::of_base(&self.given.results[base], path);
         }
-        Cell::compared(self.pair(base, new, path))
+        Cell::from_comparison(self.pair(base, new, path))
     }
 
     /// A picture of each path that changed; those of the others are folded.
@@ -306,7 +306,7 @@ impl<'a> Compared<'a> {
     fn letters(&self, base: usize, new: usize, data: &mut Data) -> Pair {
         let mut pair = Pair { verdicts: String::new(), numbers: Vec::new(), cells: Vec::new() };
         for path in &self.paths {
-            let Cell { class, text } = self.drawn(base, new, path);
+            let Cell { class, text } = self.draw_cell(base, new, path);
             pair.cells.push(data.name(&format!("{class} {text}")));
             let compared = self.pair(base, new, path);
             let letter = match compared.map(|compared| (compared.verdict, compared)) {
@@ -344,7 +344,7 @@ fn explained_shades() -> Html {
 
 /// The row's value, if it counts this.
 fn value(result: &Measurement, path: &str, unit: Unit) -> Option<u64> {
-    let path = found(result, path).filter(|path| path.unit == unit)?;
+    let path = find_path(result, path).filter(|path| path.unit == unit)?;
     path.value()
 }
 
@@ -352,7 +352,7 @@ fn value(result: &Measurement, path: &str, unit: Unit) -> Option<u64> {
 /// are never in one line.
 fn units(results: &[Measurement], path: &str) -> Vec<Unit> {
     let mut units = Vec::new();
-    for found in results.iter().filter_map(|result| found(result, path)) {
+    for found in results.iter().filter_map(|result| find_path(result, path)) {
         if found.value().is_some() && !units.contains(&found.unit) {
             units.push(found.unit);
         }
@@ -362,7 +362,7 @@ fn units(results: &[Measurement], path: &str) -> Vec<Unit> {
 
 /// The events that a cell's difference shows.
 fn events_of(result: &Measurement, path: &str, data: &mut Data) -> Vec<u64> {
-    let Some(events) = found(result, path).and_then(|path| path.events.as_ref()) else {
+    let Some(events) = find_path(result, path).and_then(|path| path.events.as_ref()) else {
         return Vec::new();
     };
     let shown = |event: &Event| event.role() != Role::Detail;

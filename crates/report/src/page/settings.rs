@@ -13,8 +13,8 @@ use super::sheet::{Cell, Heading, Row, Sheet};
 use super::window::direction;
 use crate::number::{grouped, percent, signed};
 use crate::settings::{
-    FOLDED, by_how_much, changes, events, function, named, of_median, setting_beside, share_of_row,
-    told,
+    FOLDED, by_how_much, changes, describe_setting, events, format_setting_name, function,
+    of_median, setting_beside, share_of_row,
 };
 use crate::shades::shade;
 
@@ -130,7 +130,7 @@ fn shaded(change: &SettingChange) -> &'static str {
 
 /// What opens: every path that the setting changes, what it does to the program, its source.
 fn details(row: &SettingRow) -> Html {
-    let mut html = lead(told(row));
+    let mut html = lead(describe_setting(row));
     html.raw("<div class=\"scroll\"><table class=\"small\"><caption>Paths that change</caption>");
     let headings =
         ["path", "#price", "#percent", "#as it is", "#under the setting", "other events"];
@@ -165,7 +165,7 @@ fn without_numbers(rows: &[SettingRow]) -> Html {
     html.raw("<ul class=\"subjects folded\">");
     for (outcome, heading) in FOLDED {
         let of = rows.iter().filter(|row| row.outcome == outcome);
-        let names: Vec<String> = of.map(|row| named(row, outcome)).collect();
+        let names: Vec<String> = of.map(|row| format_setting_name(row, outcome)).collect();
         if !names.is_empty() {
             html.raw("<li><b>").raw(heading).raw(":</b> ").text(&names.join(", ")).raw("</li>");
         }

@@ -70,8 +70,8 @@ impl Cell {
         Self { value: Some(rank.to_string()), ..Self::text(class, text) }
     }
 
-    /// The same with a picture.
-    pub(super) fn drawn(self, picture: Html) -> Self {
+    /// This cell with a picture beside its text.
+    pub(super) fn with_picture(self, picture: Html) -> Self {
         Self { picture, ..self }
     }
 
@@ -98,7 +98,7 @@ pub(super) fn other_unit(unit: Unit) -> Option<&'static str> {
 }
 
 /// What stands behind the name of a row: its unit, and a link to it.
-pub(super) fn beside(unit: Option<&'static str>, anchor: &str) -> Html {
+pub(super) fn draw_unit_and_link(unit: Option<&'static str>, anchor: &str) -> Html {
     let mut html = Html::default();
     if let Some(unit) = unit {
         html.raw(" <span class=\"unit\">").raw(unit).raw("</span>");
@@ -155,7 +155,7 @@ impl Sheet {
         } else {
             html.raw("<span class=\"open\">").name(name).raw("</span>");
         }
-        html.add(&beside(*unit, &anchor)).raw("</th>");
+        html.add(&draw_unit_and_link(*unit, &anchor)).raw("</th>");
         for column in shown {
             html.add(&cells[*column].html(self.headings[column + 1].0, details.is_some()));
         }

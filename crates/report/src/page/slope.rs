@@ -178,7 +178,7 @@ fn sheet_row(caption: &str, row: &SlopeRow) -> Row {
 mod tests {
     use super::*;
 
-    fn drawn(numbers: &[u64], differences: &[i64], told: &str) -> String {
+    fn draw_differences(numbers: &[u64], differences: &[i64], told: &str) -> String {
         draw_line(&Line { name: "file.stat", numbers, last: "16 layers", differences, told })
             .into_string()
     }
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_picture_has_a_dot_for_each_number_within_its_frame() {
         for differences in [vec![10, 20, 40], vec![-10, 0, 30], vec![0, 0, 0], vec![-1, -5, -9]] {
-            let svg = drawn(&[1, 2, 16], &differences, "told");
+            let svg = draw_differences(&[1, 2, 16], &differences, "told");
             assert_eq!(svg.matches("<circle").count(), 3);
             let places = svg.split("cy=\"").skip(1).filter_map(|rest| rest.split('"').next());
             for place in places {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_a_document_without_numbers_draws_is_no_nonsense() {
-        let svg = drawn(&[], &[], "<b>");
+        let svg = draw_differences(&[], &[], "<b>");
         assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{svg}");
     }
 }

@@ -112,7 +112,11 @@ fn figure(value: Option<f64>, shown: impl Fn(f64) -> String) -> Cell {
 }
 
 /// The section of two sides. `across` is in what else than the kernel they differ, a line each.
-pub(super) fn compared(comparison: &TimeComparison, across: &[String], data: &mut Data) -> Html {
+pub(super) fn draw_comparison(
+    comparison: &TimeComparison,
+    across: &[String],
+    data: &mut Data,
+) -> Html {
     let mut html = super::changes::warning(across.to_vec());
     html.add(&notes(&comparison.notes)).add(&tally(comparison));
     let margin = 100.0 * comparison.margin;
@@ -197,7 +201,7 @@ fn compared_row(row: &TimeRow, comparison: &TimeComparison, scale: &Scale) -> Ro
                 &share,
                 row.difference.map(percent).unwrap_or_default(),
             ),
-            Cell::number("interval", &share, range).drawn(picture.unwrap_or_default()),
+            Cell::number("interval", &share, range).with_picture(picture.unwrap_or_default()),
             figure(row.null, |null| format!("{null:.2} %")),
             Cell::text("", reason(row, comparison).unwrap_or_default()),
             Cell::ranked("verdict", &rank(row.verdict), row.verdict.word()),

@@ -59,7 +59,7 @@ fn differing(base: &SubjectWindow, new: &SubjectWindow, difference: &Difference)
     html.raw("<tbody>");
     for function in &functions[..shown] {
         let sides = [&function.base, &function.new].map(|side| executed(side.as_ref()));
-        let name = named(function);
+        let name = format_function_name(function);
         row(&mut html, &name, sides, function.difference, &events(function));
     }
     if changed > shown {
@@ -105,7 +105,7 @@ pub(super) fn direction(difference: i64) -> &'static str {
     }
 }
 
-fn named(function: &FunctionDifference) -> String {
+fn format_function_name(function: &FunctionDifference) -> String {
     match function.change {
         Change::Appeared => format!("{} (new)", function.name),
         Change::Vanished => format!("{} (gone)", function.name),
@@ -196,7 +196,7 @@ pub(super) fn places_of(difference: &Difference, event: &str) -> String {
         |it: &'_ FunctionDifference| it.events.get(&event).map(|change| (it.name.clone(), *change));
     let mut changed: Vec<(String, i64)> = difference.functions.iter().filter_map(change).collect();
     changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
-    listed(changed.iter().map(|(name, change)| (name.as_str(), *change)))
+    format_changes(changed.iter().map(|(name, change)| (name.as_str(), *change)))
 }
 
 /// The functions of a row of a program that have more or less of an event, those first that differ
@@ -206,10 +206,10 @@ pub(super) fn places_in_row(functions: &[FunctionChange], event: &str) -> String
     let change = |it: &'_ FunctionChange| Some((it.function.clone(), *it.events.get(&event)?));
     let mut changed: Vec<(String, i64)> = functions.iter().filter_map(change).collect();
     changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));
-    listed(changed.iter().map(|(name, change)| (name.as_str(), *change)))
+    format_changes(changed.iter().map(|(name, change)| (name.as_str(), *change)))
 }
 
-fn listed<'a>(changes: impl Iterator<Item = (&'a str, i64)>) -> String {
+fn format_changes<'a>(changes: impl Iterator<Item = (&'a str, i64)>) -> String {
     let changes: Vec<(&str, i64)> = changes.collect();
     let texts = changes.iter().take(MOST_NAMED);
     let texts: Vec<String> =

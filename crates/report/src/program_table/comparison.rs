@@ -18,7 +18,7 @@ use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
     ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command, describe_written,
-    more_rows, number, process, written,
+    format_output, more_rows, number, process,
 };
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
@@ -189,7 +189,7 @@ fn describe_outputs(program: &ProgramComparison, style: Style) -> String {
     let streams = [(STDOUT, &base.stdout, &new.stdout), (STDERR, &base.stderr, &new.stderr)];
     let line = |(name, base, new): (&str, &Written, &Written)| {
         if base == new {
-            return written(name, base, style);
+            return format_output(name, base, style);
         }
         let sides = [("base", base), ("new", new)].map(|(side, written)| {
             let text = match written.bytes {
@@ -228,11 +228,11 @@ fn judged(parted: &Parted<'_>, program: &ProgramComparison, shown: Rows, style: 
     let rest = rest(&mut changed, shown, MOST_CHANGED);
     let mut table = table(heading);
     for row in changed {
-        let remark = joined([Some(remark(row)), range(row.path)]);
+        let remark = join_parts([Some(remark(row)), range(row.path)]);
         table.row(judged_cells(row, marked, paint_of(row), &remark));
     }
     for row in &parted.totals {
-        let remark = joined([Some(events(&row.path.events)), range(row.path)]);
+        let remark = join_parts([Some(events(&row.path.events)), range(row.path)]);
         let cells = judged_cells(*row, marked, of_verdict(row.path.verdict), &remark);
         table.row(without_calls(cells));
     }
@@ -300,7 +300,7 @@ fn range(path: &PathComparison) -> Option<String> {
     varying(path.pairs, path.verdict)
 }
 
-fn joined(parts: impl IntoIterator<Item = Option<String>>) -> String {
+fn join_parts(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let some = parts.into_iter().flatten().filter(|part| !part.is_empty());
     some.collect::<Vec<_>>().join(", ")
 }
@@ -416,14 +416,14 @@ fn is_first_same(first: &FirstComparison) -> bool {
 fn first_remark(first: &FirstComparison) -> String {
     let calls = |calls| Calls { least: calls, most: calls };
     let calls = differing_calls(calls(first.base_calls), calls(first.new_calls));
-    joined([calls, Some(events(&first.events))])
+    join_parts([calls, Some(events(&first.events))])
 }
 
 /// How often the work was done where that differs, and the other events that differ:
 /// `calls 10 → 12, string-bytes +4,096`.
 fn remark(Row { path, work }: Row<'_>) -> String {
     let calls = work.calls_differ.then(|| differing_calls(work.base_calls, work.new_calls));
-    joined([calls.flatten(), Some(events(&path.events))])
+    join_parts([calls.flatten(), Some(events(&path.events))])
 }
 
 fn events(events: &[EventComparison]) -> String {

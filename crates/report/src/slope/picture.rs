@@ -134,7 +134,7 @@ fn drawing(svg: &mut String, results: &[SlopeResult], name: &str) {
     for (line, (at, result, row)) in found.iter().enumerate() {
         curve(svg, *at, (result, row), |(number, it)| (x(number), y(it)));
         let place = HEIGHT + LINE * (line as f64 + 0.7);
-        let told = told(result, row);
+        let told = describe_kernel(result, row);
         let _ = writeln!(svg, "<text class=\"k{at}\" x=\"12\" y=\"{place:.1}\">{told}</text>");
     }
 }
@@ -155,8 +155,8 @@ fn curve(
     }
 }
 
-/// The kernel and its function, in words.
-fn told(result: &SlopeResult, row: &SlopeRow) -> String {
+/// The kernel, with what a unit costs on it and where that bends, as text for the picture.
+fn describe_kernel(result: &SlopeResult, row: &SlopeRow) -> String {
     let name = result.base.release.as_ref().unwrap_or(&result.base.name);
     let line = row.constant.map(|constant| {
         format!("{} and {} per {}", signed(constant), signed(per_unit(row)), result.unit)

@@ -9,9 +9,9 @@ use pathmeter_model::{Comparison, Compilers, PathResult, Threshold, Unit, compar
 use pathmeter_report::PageSection;
 
 use crate::scene::{
-    HOSTILE, comparison, everything, experiment, explained, history, joined, line_over_time, page,
-    plan, program_comparison, program_runs, program_slope, result, session, settings, single,
-    slope, times,
+    HOSTILE, comparison, everything, experiment, explained, history, joined_section,
+    line_over_time, page, plan, program_comparison, program_runs, program_slope, result, session,
+    settings, single, slope, times,
 };
 
 /// An element: its name, its attributes and its text.
@@ -27,7 +27,7 @@ impl Element {
     }
 }
 
-fn parsed(page: &str) -> (RcDom, Vec<String>) {
+fn parse_page(page: &str) -> (RcDom, Vec<String>) {
     let dom = parse_document(RcDom::default(), ParseOpts::default()).one(page);
     let errors = dom.errors.borrow().iter().map(ToString::to_string).collect();
     (dom, errors)
@@ -35,7 +35,7 @@ fn parsed(page: &str) -> (RcDom, Vec<String>) {
 
 fn elements(page: &str) -> Vec<Element> {
     let mut found = Vec::new();
-    walk(&parsed(page).0.document, &mut found);
+    walk(&parse_page(page).0.document, &mut found);
     found
 }
 
@@ -68,11 +68,11 @@ fn is_of_a_link(byte: u8) -> bool {
 #[test]
 fn the_page_is_well_formed() {
     let sections = everything();
-    assert_eq!(parsed(&page(&sections)).1, [""; 0]);
+    assert_eq!(parse_page(&page(&sections)).1, [""; 0]);
     for section in sections {
-        assert_eq!(parsed(&page(&[section])).1, [""; 0]);
+        assert_eq!(parse_page(&page(&[section])).1, [""; 0]);
     }
-    assert_ne!(parsed("<p></b>").1, [""; 0], "the parser tells what is wrong");
+    assert_ne!(parse_page("<p></b>").1, [""; 0], "the parser tells what is wrong");
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn times_have_their_unit_and_are_told_from_counts() {
     let [counts, timed] = [notes(&[single()]), notes(&[session()])];
     assert!(counts.contains("exact counts of instructions") && !counts.contains("nanoseconds"));
     assert!(!timed.contains("exact counts") && timed.contains("nanoseconds of one machine"));
-    for sections in [vec![single(), session()], vec![joined()]] {
+    for sections in [vec![single(), session()], vec![joined_section()]] {
         let both = notes(&sections);
         assert!(both.contains("exact counts") && both.contains("nanoseconds of one machine"));
     }

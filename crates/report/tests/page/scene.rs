@@ -113,7 +113,7 @@ pub(crate) fn line_over_time() -> PageSection {
 }
 
 /// A session of 20 processes that take so many ticks for two paths; a third does not run.
-fn timed(ticks: [u64; 2]) -> Times {
+fn build_session(ticks: [u64; 2]) -> Times {
     let [yielding, stat] =
         ticks.map(|ticks| (0..20).map(|at| ticks + at % 5).collect::<Vec<u64>>());
     let paths = [("switch.yield", 1, &yielding[..]), ("file.stat", 1, &stat), (HOSTILE, 1, &stat)];
@@ -129,13 +129,13 @@ fn timed(ticks: [u64; 2]) -> Times {
 
 /// Times of a session.
 pub(crate) fn session() -> PageSection {
-    let times = timed([9050, 1050]);
+    let times = build_session([9050, 1050]);
     let shown = times.paths.iter().map(|path| path.path.clone()).collect();
     PageSection::Times { times: Box::new(times), shown }
 }
 
 fn two_sessions() -> TimeComparison {
-    let sides = [[9050, 1050], [18_050, 1000]].map(|ticks| [timed(ticks)]);
+    let sides = [[9050, 1050], [18_050, 1000]].map(|ticks| [build_session(ticks)]);
     TimeComparison::of_two([&sides[0], &sides[1]], |_| true, 0.02).unwrap()
 }
 
@@ -145,11 +145,11 @@ pub(crate) fn times() -> PageSection {
     PageSection::TimeComparison { comparison: Box::new(two_sessions()), across }
 }
 
-/// Counts and times together.
-pub(crate) fn joined() -> PageSection {
+/// The section of a report that shows counts and times together.
+pub(crate) fn joined_section() -> PageSection {
     let results = [result("6.1.0", [3000, 900, 5000]), result("6.12.0", [3034, 900, 5000])];
     let exact = compare(&results[0], &results[1], Threshold::default());
-    let of_base = (&results[0], &timed([9050, 1050]));
+    let of_base = (&results[0], &build_session([9050, 1050]));
     PageSection::Joined(Box::new(Joined::new(exact, two_sessions(), of_base)))
 }
 
@@ -280,7 +280,7 @@ pub(crate) fn everything() -> Vec<PageSection> {
         explained(),
         session(),
         times(),
-        joined(),
+        joined_section(),
         slope(),
         program_runs(),
         program_comparison(),

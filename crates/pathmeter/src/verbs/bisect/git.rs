@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::git::{line, refused, run};
+use crate::git::{git_error, line, run};
 use pathmeter_measure::failure::Failure;
 
 /// A work tree.
@@ -98,7 +98,7 @@ impl Git {
         if done.status.success() || self.standing()? != Standing::Trying {
             return Ok(());
         }
-        Err(refused(&["bisect", mark], &done))
+        Err(git_error(&["bisect", mark], &done))
     }
 
     /// How far it is, by its log.
@@ -174,7 +174,7 @@ fn no_tree(done: &Output) -> Failure {
     let message = if String::from_utf8_lossy(&done.stderr).contains("not a git repository") {
         format!("{} is in no git tree, in which commits could be searched", here.display())
     } else {
-        refused(&["rev-parse", "--show-toplevel"], done).to_string()
+        git_error(&["rev-parse", "--show-toplevel"], done).to_string()
     };
     let help = "go to the kernel's git tree (cd), and give the same command there; or name ready \
                 kernels in order: pathmeter bisect OLD MIDDLE NEW --path PATH";

@@ -44,7 +44,7 @@ fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<CellProgram>, Fa
     match &args.program {
         Some(Words(command)) => {
             run::refuse_few(Some(args.guest.runs() as usize))?;
-            run::packed((command, &args.files), &args.guest, 0, screen).map(Some)
+            run::pack_cell_program((command, &args.files), &args.guest, 0, screen).map(Some)
         }
         None => Ok(None),
     }
@@ -54,7 +54,7 @@ impl<'a> Meter<'a> {
     /// Refuses a path that there is not.
     pub(super) fn new(args: &'a BisectArgs, screen: &'a Screen) -> Result<Self, Failure> {
         let path = std::slice::from_ref(&args.path);
-        let probes = Probes::new(args.probes.beside(), args.guest.size(), path)?;
+        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), path)?;
         // A result may have other paths than this version.
         let results = args.kernels.iter().map(|kernel| Subject::open(kernel));
         let results: Vec<Subject> = results.collect::<Result<_, _>>()?;
@@ -87,13 +87,13 @@ impl<'a> Meter<'a> {
                 let session = self.session()?;
                 let image = setup::under(&self.args.guest, Image::open(file)?)?;
                 let board = Board::new(self.screen);
-                board.during(image.subject().name, |it| self.measured(session, &image, it))?
+                board.during(image.subject().name, |it| self.measure_image(session, &image, it))?
             }
         };
         Ok(Measured { file: file.to_owned(), result })
     }
 
-    fn measured(
+    fn measure_image(
         &self,
         session: &Session,
         image: &Image,

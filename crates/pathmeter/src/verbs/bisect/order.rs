@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use super::document::{self, Put};
 use super::meter::{Measured, Meter};
-use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told, unfound};
+use super::{
+    Answer, Question, change, effort, format_values, is_kernels_own, note_larger, unfound,
+};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
@@ -79,7 +81,7 @@ impl<'a> Images<'a> {
         self.measured += 1;
         let answer = self.question.answer(&self.good.result, &kernel.result)?;
         let values = self.question.values(&self.good.result, &kernel.result);
-        let told = told(values, "first");
+        let told = format_values(values, "first");
         self.screen.note(&match &answer {
             Answer::Unknown(why) => format!("skipping {name}: {why}"),
             Answer::Same => format!("{name}: {told}as the first"),
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     /// What is found in `many`, of which those from `first` on differ; and how many were asked.
-    fn found(many: usize, first: usize, skipped: &[usize]) -> (usize, usize, bool, usize) {
+    fn search_kernels(many: usize, first: usize, skipped: &[usize]) -> (usize, usize, bool, usize) {
         let mut asked = 0;
         let found = search(many, |index| {
             asked += 1;
@@ -182,7 +184,7 @@ mod tests {
         for many in 2..200_usize {
             let steps = (many - 1).next_power_of_two().ilog2() as usize;
             for first in 1..many {
-                let (same, differs, seen, asked) = found(many, first, &[]);
+                let (same, differs, seen, asked) = search_kernels(many, first, &[]);
                 assert_eq!((same, differs, seen), (first - 1, first, true), "{many}, {first}");
                 assert!(
                     asked <= steps + usize::from(first == many - 1),
@@ -194,16 +196,16 @@ mod tests {
 
     #[test]
     fn where_none_differs_the_last_is_asked_about() {
-        let (_, differs, seen, _) = found(10, 10, &[]);
+        let (_, differs, seen, _) = search_kernels(10, 10, &[]);
         assert_eq!((differs, seen), (9, false));
-        assert!(!found(2, 2, &[]).2);
+        assert!(!search_kernels(2, 2, &[]).2);
     }
 
     #[test]
     fn what_can_not_be_measured_leaves_a_range() {
-        assert_eq!(found(10, 5, &[4, 5]).0, 3);
-        assert_eq!(found(10, 5, &[4, 5]).1, 6);
+        assert_eq!(search_kernels(10, 5, &[4, 5]).0, 3);
+        assert_eq!(search_kernels(10, 5, &[4, 5]).1, 6);
         let all: Vec<usize> = (1..9).collect();
-        assert_eq!((found(10, 5, &all).0, found(10, 5, &all).1), (0, 9));
+        assert_eq!((search_kernels(10, 5, &all).0, search_kernels(10, 5, &all).1), (0, 9));
     }
 }

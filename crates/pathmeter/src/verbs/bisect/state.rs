@@ -120,7 +120,7 @@ impl State {
     }
 
     /// How many commits were measured.
-    pub(super) fn measured(&self) -> usize {
+    pub(super) fn count_measured(&self) -> usize {
         let names = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         names.filter(|entry| entry.path().extension().is_some_and(|it| it == "result")).count()
     }

@@ -11,7 +11,9 @@ use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
 use super::state::State;
-use super::{Answer, Question, change, effort, is_kernels_own, note_larger, told, unfound};
+use super::{
+    Answer, Question, change, effort, format_values, is_kernels_own, note_larger, unfound,
+};
 use crate::build_command::{Built, build};
 use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
@@ -91,7 +93,7 @@ fn state(
         if !git.is_bisecting() {
             git.start()?;
         }
-        screen.note(&format!("going on: {} so far", effort(earlier.measured(), 0)));
+        screen.note(&format!("going on: {} so far", effort(earlier.count_measured(), 0)));
         return Ok(earlier);
     }
     if git.is_bisecting() {
@@ -152,7 +154,9 @@ impl Bisection<'_> {
         self.git.mark("bad", bad)?;
         loop {
             match self.git.standing()? {
-                Standing::Found(commit) => return self.found(commit, &base, &question),
+                Standing::Found(commit) => {
+                    return self.confirm_first_differing(commit, &base, &question);
+                }
                 Standing::OneOf(commits) => {
                     let about = commits.iter().filter_map(|commit| self.git.about(commit).ok());
                     let message = "the first commit that differs is one of these, of which some \
@@ -182,7 +186,7 @@ impl Bisection<'_> {
             }
             Err(why) => (Answer::Unknown(why), None),
         };
-        let told = told(values, "GOOD");
+        let told = format_values(values, "GOOD");
         let (mark, text) = match answer {
             Answer::Same => ("good", format!("{told}same as GOOD")),
             Answer::Differs => {
@@ -198,8 +202,9 @@ impl Bisection<'_> {
         self.git.mark(mark, commit)
     }
 
-    /// The first that differs. Where the search ended at BAD, it was never measured.
-    fn found(
+    /// Checks that the commit that the search ended at differs from `base`. If it is BAD, this is
+    /// its first measurement.
+    fn confirm_first_differing(
         &mut self,
         commit: String,
         base: &Measured,
@@ -209,7 +214,7 @@ impl Bisection<'_> {
             Ok(measured) => match question.answer(&base.result, &measured.result)? {
                 Answer::Same => Err(unfound(format!(
                     "BAD does not differ from GOOD ({})",
-                    effort(self.state.measured(), self.skipped)
+                    effort(self.state.count_measured(), self.skipped)
                 ))),
                 Answer::Differs => Ok(Found { commit, measured: Some(measured) }),
                 Answer::Unknown(why) => Ok(self.unmeasured(commit, &why)),
@@ -263,7 +268,9 @@ impl Bisection<'_> {
         Ok(match build(&self.args.command, (&self.git.top, &[]), &log, limit)? {
             Built::Done if image.is_file() => Ok(self.state.keep_kernel(commit, &image)?),
             Built::Done => Err(format!("the build left no {}", self.args.image.display())),
-            failed => Err(format!("{}; its output is in {}", failed.told(limit), log.display())),
+            failed => {
+                Err(format!("{}; its output is in {}", failed.describe_end(limit), log.display()))
+            }
         })
     }
 
@@ -271,7 +278,7 @@ impl Bisection<'_> {
     fn show(&self, found: Found, good: &str, put: &Put<'_>) -> Result<Exit, Failure> {
         let Found { commit, measured } = found;
         let (about, author) = (self.git.about(&commit)?, self.git.author(&commit)?);
-        let cost = effort(self.state.measured(), self.skipped);
+        let cost = effort(self.state.count_measured(), self.skipped);
         let [told, by] = [&about, &author].map(|text| clean(text));
         put.text(|_| format!("first commit that differs: {told}\n  {by} ({cost})\n"))?;
         // The commit before it, which was measured unless it is a merge's.
@@ -292,7 +299,7 @@ impl Bisection<'_> {
         put.document(document::Found {
             first: commit,
             commit: Some(Commit { about, author }),
-            measured: self.state.measured(),
+            measured: self.state.count_measured(),
             skipped: self.skipped,
             difference,
         })?;

@@ -51,7 +51,7 @@ impl<'a> Request<'a> {
         let subjects = subjects(&names)?;
         refuse_program(&subjects, &names)?;
         refuse_few_runs(&subjects)?;
-        let probes = Probes::new(args.probes.beside(), args.guest.size(), &args.rows.only.only)?;
+        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), &args.rows.only.only)?;
         let more = probes.names();
         let named = subjects.iter().flat_map(Subject::paths).collect();
         let judge = judge(args, named, &more, screen)?;

@@ -96,13 +96,13 @@ impl<'a> Guests<'a> {
             }
         }
         let board = Board::new(self.screen);
-        let rows = self.measured(&wanted, &board)?;
+        let rows = self.measure_rows(&wanted, &board)?;
         self.rows.extend(wanted.into_iter().zip(rows));
         // One after another: each needs two of the host's CPUs.
         for subject in timed {
             if !self.times.contains_key(&subject) {
                 let line = board.line(subject.clone());
-                let times = self.timed(&subject, &line)?;
+                let times = self.measure_times(&subject, &line)?;
                 self.times.insert(subject, times);
             }
         }
@@ -132,7 +132,7 @@ impl<'a> Guests<'a> {
     }
 
     /// The exact measurements, two at a time; in the order of `wanted`.
-    fn measured(&self, wanted: &[Wanted], board: &Board) -> Result<Vec<Row>, Failure> {
+    fn measure_rows(&self, wanted: &[Wanted], board: &Board) -> Result<Vec<Row>, Failure> {
         let lined = |wanted: &'_ Wanted| board.line(wanted.subject.clone());
         let lines: Vec<Line<'_>> = wanted.iter().map(lined).collect();
         // A guest's QEMU keeps to one CPU.
@@ -160,7 +160,7 @@ impl<'a> Guests<'a> {
             }
         };
         row.measured_with = Some(measurement.configuration.measured_with());
-        row.cells = wanted.paths.iter().map(|path| measured(&measurement, path)).collect();
+        row.cells = wanted.paths.iter().map(|path| to_exact_cell(&measurement, path)).collect();
         row.checks = checks(wanted.checks_of.as_deref(), &measurement);
         if wanted.recorded {
             self.record(&image, &wanted.paths, &mut row, &progress)?;
@@ -199,7 +199,7 @@ impl<'a> Guests<'a> {
 
     /// The elapsed times of one subject's paths. Why there are none stands in the cells alone:
     /// nothing depends on them.
-    fn timed(
+    fn measure_times(
         &self,
         subject: &str,
         line: &Line<'_>,
@@ -246,8 +246,9 @@ fn reason(failure: &Failure) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the path did: its samples' median and highest.
-fn measured(measurement: &Measurement, path: &str) -> ExactCell {
+/// The cell of a path in a measurement: the median and the highest of its samples, or why there are
+/// none.
+fn to_exact_cell(measurement: &Measurement, path: &str) -> ExactCell {
     let Some(row) = row(measurement, path) else { return no_such_path() };
     let reason = || row.reason.clone().unwrap_or_default();
     match (&row.status, &row.estimate, row.samples.iter().max()) {

@@ -16,7 +16,7 @@ use crate::cli::ExplainArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
 use crate::verbs::causes;
-use crate::verbs::run::{packed, refuse_few};
+use crate::verbs::run::{pack_cell_program, refuse_few};
 
 /// Where the row's instructions are, or the difference to another row or kernel.
 pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
@@ -25,7 +25,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     refuse_rows(&args.path, against)?;
     subject::refuse_results(std::iter::once(&args.subject).chain(&args.new))?;
     let of = &args.program;
-    let program = packed(of.packing.words(), &args.guest, of.exit_code, screen)?;
+    let program = pack_cell_program(of.packing.words(), &args.guest, of.exit_code, screen)?;
     let regions = program.packed.regions(&of.region_function)?;
     let (row, callers) = (&*args.path, of.callers);
     let asked = AskedTree { packed: &program.packed, row, regions: &regions, callers };

@@ -34,7 +34,7 @@ pub(super) fn show(args: &BlameArgs, file: &Path, screen: &Screen) -> Result<(),
     args.guest.refuse_pairs()?;
     let inputs: Vec<&Path> =
         std::iter::once(file).chain(args.kernels.iter().map(|kernel| &**kernel)).collect();
-    let [place] = args.document.named(&inputs).open(screen)?;
+    let [place] = args.document.named_files(&inputs).open(screen)?;
     let store = Store::open(file)?;
     let names = store.path_names()?;
     let path = only_match(&args.path, &names)?;

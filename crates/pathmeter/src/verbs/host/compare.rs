@@ -18,7 +18,7 @@ pub(super) fn run(args: &HostCompareArgs, screen: &Screen) -> Result<Exit, Failu
         [&args.base, &args.new].into_iter().flatten().map(|it| &**it).collect();
     let sides = TimedSides::new(sides(&documents), &args.session, args.threshold)?;
     let selection = select(&args.rows, &documents)?;
-    let [file] = args.document.named(&documents).open(screen)?;
+    let [file] = args.document.named_files(&documents).open(screen)?;
     let (_, comparison) = sides.compare(&|path| selection.holds(path), screen)?;
     let written = output::document(args.document.json(), file.as_ref(), &comparison);
     if !args.document.json() {

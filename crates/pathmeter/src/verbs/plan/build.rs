@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::commits::{Commit, Commits};
 use super::draft::read;
 use super::loaded::{absolute, change_to, folder_of};
-use super::node::{failed, node, told};
+use super::node::{failed, format_counts, node};
 use super::share;
 use crate::build_command::{Built, build};
 use crate::cli::PlanBuildArgs;
@@ -38,7 +38,7 @@ pub(super) fn run(args: &PlanBuildArgs, screen: &Screen) -> Result<Exit, Failure
             help: "name a tree, a range and a command: docs/guide/plans.md".to_owned(),
         });
     }
-    let chosen = share::chosen(args.shard, None)?;
+    let chosen = share::choose_shard(args.shard, None)?;
     interrupt::listen();
     let mut tally = Tally::default();
     for (_, wanted) in &wanted.commits {
@@ -50,7 +50,7 @@ pub(super) fn run(args: &PlanBuildArgs, screen: &Screen) -> Result<Exit, Failure
         let site = Site { commits: &commits, home: &home, limit, screen };
         site.build_all(&mine, &mut tally)?;
     }
-    output::print(format!("{}\n", tally.told()).as_bytes())?;
+    output::print(format!("{}\n", tally.format_summary()).as_bytes())?;
     Ok(tally.exit())
 }
 
@@ -65,7 +65,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn told(&self) -> String {
+    fn format_summary(&self) -> String {
         let parts = [
             (self.built, "built"),
             (self.there, "there already"),
@@ -73,7 +73,7 @@ impl Tally {
             (self.failed_before, "failed before"),
             (self.transient, "to be tried again"),
         ];
-        told(parts.iter().map(|(number, _)| number).sum(), "commit", &parts)
+        format_counts(parts.iter().map(|(number, _)| number).sum(), "commit", &parts)
     }
 
     fn exit(&self) -> Exit {
@@ -191,10 +191,10 @@ impl Site<'_> {
             Built::Done => {
                 Outcome::None(format!("the build left no {}", self.commits.wanted.image), false)
             }
-            Built::Late => Outcome::None(Built::Late.told(self.limit), true),
+            Built::Late => Outcome::None(Built::Late.describe_end(self.limit), true),
             failed @ Built::Failed(_) => {
                 let full = if has_room(folder) { "" } else { ": the disk is full" };
-                Outcome::None(failed.told(self.limit) + full, !full.is_empty())
+                Outcome::None(failed.describe_end(self.limit) + full, !full.is_empty())
             }
         })
     }

@@ -37,16 +37,16 @@ impl<'a> Commits<'a> {
     /// # Errors
     /// Git names none, or too many, or something else.
     pub(super) fn of(wanted: &'a WantedCommits) -> Result<Self, Failure> {
-        let all = named(&log(wanted)?).ok_or_else(|| {
+        let all = name_commits(&log(wanted)?).ok_or_else(|| {
             let what = format!("range = \"{}\": not a range of commits", clean(&wanted.range));
-            refused(what, "name only what `git log` takes to choose commits, and no format")
+            usage_error(what, "name only what `git log` takes to choose commits, and no format")
         })?;
         match all.len() {
-            0 => Err(refused(
+            0 => Err(usage_error(
                 format!("{}: no commit in {}", wanted.tree, clean(&wanted.range)),
                 "`git log` with the same range shows the same",
             )),
-            MOST.. => Err(refused(
+            MOST.. => Err(usage_error(
                 format!("{}: {MOST} commits or more in {}", wanted.tree, clean(&wanted.range)),
                 "name where the range begins: `range = \"v6.12..v6.13\"`",
             )),
@@ -68,7 +68,7 @@ impl<'a> Commits<'a> {
         let missing = of(KernelState::Missing).count();
         if missing > 0 {
             let help = format!("build them with `pathmeter plan build {file}`, and plan then");
-            return Err(refused(format!("not built yet: {missing} of {all}"), &help));
+            return Err(usage_error(format!("not built yet: {missing} of {all}"), &help));
         }
         let failed: Vec<&str> = of(KernelState::Failed).map(|it| &*it.name).collect();
         if let Some(first) = failed.first() {
@@ -84,7 +84,7 @@ impl<'a> Commits<'a> {
     }
 }
 
-fn refused(message: String, help: &str) -> Failure {
+fn usage_error(message: String, help: &str) -> Failure {
     Failure::Usage { message, help: help.to_owned() }
 }
 
@@ -92,7 +92,7 @@ fn refused(message: String, help: &str) -> Failure {
 fn log(wanted: &WantedCommits) -> Result<String, Failure> {
     let range = shlex::split(&wanted.range).ok_or_else(|| {
         let what = format!("range = \"{}\": a quote has no end", clean(&wanted.range));
-        refused(what, "for one: v6.12..v6.13")
+        usage_error(what, "for one: v6.12..v6.13")
     })?;
     let most = MOST.to_string();
     let mut arguments = vec![
@@ -111,7 +111,7 @@ fn log(wanted: &WantedCommits) -> Result<String, Failure> {
 }
 
 /// The commits, each with a name: names sort as commits do. Commits of one second are numbered.
-fn named(log: &str) -> Option<Vec<Commit>> {
+fn name_commits(log: &str) -> Option<Vec<Commit>> {
     let mut commits: Vec<Commit> = Vec::new();
     let mut last = ("", 0);
     for line in log.lines() {
@@ -141,12 +141,12 @@ mod tests {
         let line = |digit: &str, date: &str| format!("{} 7 {date}\n", digit.repeat(40));
         let log = ["f", "b", "a"].map(|digit| line(digit, "20241117-221208")).concat();
         let log = log + &line("0", "20241117-221209");
-        let commits = named(&log).unwrap();
+        let commits = name_commits(&log).unwrap();
         let names: Vec<&str> = commits.iter().map(|it| &*it.name).collect();
         assert!(names.is_sorted());
         assert_eq!(names[1], "20241117-221208.0001-bbbbbbbbbbbb");
         assert_eq!(commits[3].seconds, 7);
-        assert!(named("nothing of the kind").is_none());
-        assert!(named(&line("../../", "x")).is_none());
+        assert!(name_commits("nothing of the kind").is_none());
+        assert!(name_commits(&line("../../", "x")).is_none());
     }
 }

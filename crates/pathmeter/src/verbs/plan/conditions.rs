@@ -16,7 +16,7 @@ pub(super) fn conditions(
     bench: &Bench,
     wanted: &Wanted,
 ) -> Result<Vec<Option<String>>, (usize, Failure)> {
-    let named = wanted.under.iter().map(|under| named(bench, under));
+    let named = wanted.under.iter().map(|under| parse_condition_name(bench, under));
     let mut named: Vec<Option<String>> = named.collect::<Result<_, _>>()?;
     if named.is_empty() {
         named.push(None);
@@ -34,8 +34,8 @@ pub(super) fn conditions(
     Ok(conditions)
 }
 
-/// A condition that is named; None for the default.
-fn named(bench: &Bench, under: &Placed) -> Result<Option<String>, (usize, Failure)> {
+/// The name of the condition in a line of the draft; None for the default condition.
+fn parse_condition_name(bench: &Bench, under: &Placed) -> Result<Option<String>, (usize, Failure)> {
     let text = under.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let guest = bench.condition(&text).map_err(|failure| (under.line, failure))?;
     let condition = guest.under();

@@ -14,7 +14,7 @@ use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
 use crate::cli::DraftArgs;
-use crate::named::found;
+use crate::named::find_kernel;
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
@@ -87,11 +87,11 @@ pub(super) fn read(path: &Path) -> Result<Wanted, Failure> {
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
     Wanted::parse(&text).map_err(|WantedError { line, what, help }| {
-        refused(&path.display().to_string(), line, &add_suggestion(&what), &help)
+        draft_error(&path.display().to_string(), line, &add_suggestion(&what), &help)
     })
 }
 
-fn refused(file: &str, line: Option<usize>, what: &str, help: &str) -> Failure {
+fn draft_error(file: &str, line: Option<usize>, what: &str, help: &str) -> Failure {
     let line = line.map_or_else(String::new, |line| format!(":{line}"));
     Failure::Usage { message: format!("{file}{line}: {what}"), help: help.to_owned() }
 }
@@ -172,7 +172,9 @@ impl Draft<'_> {
     /// What is wrong with something in the file, with its line.
     fn in_line(&self, line: usize, failure: Failure) -> Failure {
         match failure {
-            Failure::Usage { message, help } => refused(self.named, Some(line), &message, &help),
+            Failure::Usage { message, help } => {
+                draft_error(self.named, Some(line), &message, &help)
+            }
             other => other,
         }
     }
@@ -189,12 +191,12 @@ impl Draft<'_> {
         }
         if names.is_empty() {
             let help = "correct the build command, and remove what it printed";
-            return Err(refused(self.named, None, "no commit could be built", help));
+            return Err(draft_error(self.named, None, "no commit could be built", help));
         }
         names.sort();
         names.dedup();
         let opened = names.iter().map(|name| {
-            let image = Image::open(&found(name, self.screen)?)?;
+            let image = Image::open(&find_kernel(name, self.screen)?)?;
             let place = lab_words(name).is_none().then(|| text(name)).transpose()?;
             let (subject, sha256) = (image.subject().name, image.sha256().to_owned());
             Ok((image, PlanImage { subject, sha256, place }))
@@ -227,14 +229,15 @@ impl Draft<'_> {
     /// The files that a subject names; those that a pattern matches.
     fn files(&self, subject: &Placed) -> Result<Vec<PathBuf>, Failure> {
         let path = Path::new(&subject.text);
-        let refused = |what: &str, help: &str| refused(self.named, Some(subject.line), what, help);
+        let subject_error =
+            |what: &str, help: &str| draft_error(self.named, Some(subject.line), what, help);
         let is_pattern = subject.text.contains(['*', '?', '[']) && !path.exists();
         if lab_words(path).is_some() || !is_pattern {
             return self.refuse_results(vec![path.to_owned()], subject.line);
         }
         let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
         let found = glob::glob_with(&subject.text, options).map_err(|error| {
-            refused(&format!("{}: {error}", subject.text), "correct the pattern")
+            subject_error(&format!("{}: {error}", subject.text), "correct the pattern")
         })?;
         let found = found.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::File {
             doing: "reading",
@@ -243,7 +246,7 @@ impl Draft<'_> {
         })?;
         if found.is_empty() {
             let help = "paths are relative to the folder of this file";
-            return Err(refused(&format!("{}: no file matches", subject.text), help));
+            return Err(subject_error(&format!("{}: no file matches", subject.text), help));
         }
         self.refuse_results(found, subject.line)
     }
@@ -253,7 +256,12 @@ impl Draft<'_> {
             None => Ok(files),
             Some(file) => {
                 let what = format!("{}: a document, and no kernel", file.display());
-                Err(refused(self.named, Some(line), &what, "name kernels, or a narrower pattern"))
+                Err(draft_error(
+                    self.named,
+                    Some(line),
+                    &what,
+                    "name kernels, or a narrower pattern",
+                ))
             }
         }
     }

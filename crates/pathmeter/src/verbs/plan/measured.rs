@@ -12,7 +12,7 @@ use pathmeter_vm::is_late;
 use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
 use crate::cli::RunnerArgs;
-use crate::named::found;
+use crate::named::find_kernel;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::Failure;
@@ -124,7 +124,7 @@ impl<'a> Stand<'a> {
         }
         let planned = &self.plan.images[number];
         let place = planned.place.as_ref().unwrap_or(&planned.subject);
-        let image = Image::open(&found(Path::new(place), self.screen)?)?;
+        let image = Image::open(&find_kernel(Path::new(place), self.screen)?)?;
         if image.sha256() != planned.sha256 {
             let what =
                 format!("its SHA-256 is {}, not the planned {}", image.sha256(), planned.sha256);

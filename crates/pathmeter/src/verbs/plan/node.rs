@@ -16,7 +16,7 @@ pub(super) fn variable(name: &str) -> Option<String> {
 }
 
 /// `40 cells: 31 measured, 8 there already, 1 failed`; parts of none are left out.
-pub(super) fn told(all: usize, one: &str, parts: &[(usize, &str)]) -> String {
+pub(super) fn format_counts(all: usize, one: &str, parts: &[(usize, &str)]) -> String {
     let parts = parts.iter().filter(|(number, _)| *number > 0);
     let parts: Vec<String> = parts.map(|(number, what)| format!("{number} {what}")).collect();
     let all = if all == 1 { format!("1 {one}") } else { format!("{all} {one}s") };

@@ -20,7 +20,7 @@ pub(super) fn run(args: &RecheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let plan = read(&args.runner.plan)?;
     let results = absolute(&args.runner.results)?;
     let folder = Folder::open(&results).map_err(failed)?;
-    let cells = chosen(args, &plan, &folder)?;
+    let cells = select_cells(args, &plan, &folder)?;
     let stand = Stand::new(&plan, (&args.runner, true), screen)?;
     let (board, node) = (Board::new(screen), node());
     let (mut same, mut worst) = (0, Exit::Done);
@@ -49,7 +49,7 @@ pub(super) fn run(args: &RecheckArgs, screen: &Screen) -> Result<Exit, Failure> 
 }
 
 /// The cells that are named, or some of the finished ones, which are others each time.
-fn chosen<'a>(
+fn select_cells<'a>(
     args: &RecheckArgs,
     plan: &'a Plan,
     folder: &Folder,

@@ -12,7 +12,7 @@ use pathmeter_plan::{
 
 use super::loaded::{absolute, cells, read};
 use super::measured::{Measured, Stand};
-use super::node::{failed, node, told};
+use super::node::{failed, format_counts, node};
 use super::pace::Pace;
 use super::share;
 use crate::cli::PlanRunArgs;
@@ -28,7 +28,7 @@ const MOST_LINES: usize = 40;
 /// Runs the cells and tells what came of them.
 pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> {
     let plan = read(&args.runner.plan)?;
-    let cells = chosen(args, &plan, screen)?;
+    let cells = select_cells(args, &plan, screen)?;
     let results = absolute(&args.runner.results)?;
     let folder = Folder::create(&results).map_err(failed)?;
     let stand = Stand::new(&plan, (&args.runner, args.no_cache), screen)?;
@@ -47,12 +47,12 @@ pub(super) fn run(args: &PlanRunArgs, screen: &Screen) -> Result<Exit, Failure> 
     let ended = each(&cells, usize::from(args.jobs), |cell| run.one(cell));
     let Run { tally, .. } = run;
     let tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-    output::print(format!("{}\n", tally.told(cells.len())).as_bytes())?;
+    output::print(format!("{}\n", tally.format_summary(cells.len())).as_bytes())?;
     tally.exit(ended.into_iter().find_map(Result::err), screen)
 }
 
 /// The cells that the command line and the engine choose.
-fn chosen<'a>(
+fn select_cells<'a>(
     args: &PlanRunArgs,
     plan: &'a Plan,
     screen: &Screen,
@@ -60,7 +60,7 @@ fn chosen<'a>(
     if !args.cell.is_empty() {
         return cells(plan, &args.cell);
     }
-    let chosen = share::chosen(args.shard, plan.shards)?;
+    let chosen = share::choose_shard(args.shard, plan.shards)?;
     let cells: (&[Cell], fn(&Cell) -> &str) = (&plan.cells, |cell| &cell.id);
     Ok(share::share(chosen.as_ref(), cells, "cells", screen))
 }
@@ -224,8 +224,8 @@ fn messages(failure: &Failure) -> Vec<String> {
 }
 
 impl Tally {
-    /// What came of so many cells.
-    fn told(&self, cells: usize) -> String {
+    /// How many of so many cells were measured, were there already, failed, differ or are left.
+    fn format_summary(&self, cells: usize) -> String {
         let failed = self.permanent + self.transient;
         let rest = cells - self.measured - self.there - failed - self.findings;
         let parts = [
@@ -235,7 +235,7 @@ impl Tally {
             (self.findings, "differ from the result that is there"),
             (rest, "left"),
         ];
-        told(cells, "cell", &parts)
+        format_counts(cells, "cell", &parts)
     }
 
     /// How the run ends; `end` is what ended it, if anything did.

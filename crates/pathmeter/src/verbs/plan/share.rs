@@ -13,7 +13,7 @@ use pathmeter_measure::failure::Failure;
 ///
 /// # Errors
 /// It is not clear which it is.
-pub(super) fn chosen(
+pub(super) fn choose_shard(
     argument: Option<ShardArg>,
     frozen: Option<NonZeroU32>,
 ) -> Result<Option<ChosenShard>, Failure> {

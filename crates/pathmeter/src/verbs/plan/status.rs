@@ -16,7 +16,7 @@ const MOST_SHOWN: usize = 20;
 pub(super) fn run(args: &PlanStatusArgs, screen: &Screen) -> Result<Exit, Failure> {
     let plan = read(&args.plan)?;
     let folder = Folder::open(&args.results).map_err(failed)?;
-    let [file] = args.document.named(&[&args.plan]).open(screen)?;
+    let [file] = args.document.named_files(&[&args.plan]).open(screen)?;
     let about = status(&plan, &folder).map_err(failed)?;
     output::document(args.document.json(), file.as_ref(), &about)?;
     if !args.document.json() {
@@ -56,7 +56,7 @@ fn table(plan: &Plan, about: &Status) -> String {
     };
     let titles =
         |ids: &[String]| -> Vec<String> { ids.iter().take(MOST_SHOWN).map(titled).collect() };
-    let failures: Vec<String> = failed.iter().take(MOST_SHOWN).map(told).collect();
+    let failures: Vec<String> = failed.iter().take(MOST_SHOWN).map(describe_failed_cell).collect();
     let (failed, missing_count) = (failed.len(), missing.len());
     let mut lines =
         vec![format!("{cells} cells: {done} done, {failed} failed, {missing_count} missing")];
@@ -82,7 +82,7 @@ fn list(heading: &str, first: &[String], all: usize) -> Vec<String> {
     [String::new(), format!("{heading}:")].into_iter().chain(lines).chain(more).collect()
 }
 
-fn told(cell: &FailedCell) -> String {
+fn describe_failed_cell(cell: &FailedCell) -> String {
     let FailedCell { cell, title, tries, class, node, message } = cell;
     let tries = if *tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
     let class = match class {

@@ -218,7 +218,7 @@ fn checked(explain: &Explain) -> Result<(), Fault> {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> String {
+    fn parse_error(text: &str) -> String {
         match parse(text.as_bytes()) {
             Ok(_) => panic!("{text} was taken"),
             Err(Fault::Result(error)) => error.to_string(),
@@ -228,17 +228,17 @@ mod tests {
 
     #[test]
     fn another_schema_is_named_and_so_are_those_that_are_read() {
-        let text = refused(r#"{"schema": "pathmeter.comparison/2"}"#);
+        let text = parse_error(r#"{"schema": "pathmeter.comparison/2"}"#);
         assert!(text.contains("pathmeter.comparison/2") && text.contains(EXPLAINED), "{text}");
-        assert!(refused(r#"{"schema": "pathmeter.result/2"}"#).contains("pathmeter.result/2"));
+        assert!(parse_error(r#"{"schema": "pathmeter.result/2"}"#).contains("pathmeter.result/2"));
     }
 
     #[test]
     fn what_is_cut_short_or_no_document_is_refused() {
         for text in ["{", "{}", "[", "[1]", "[[]]", r#"{"schema": "pathmeter.explain/1"}"#] {
-            assert!(!refused(text).is_empty());
+            assert!(!parse_error(text).is_empty());
         }
-        assert!(refused(r#"{"schema": "pathmeter.explain/1"}"#).contains("missing field"));
+        assert!(parse_error(r#"{"schema": "pathmeter.explain/1"}"#).contains("missing field"));
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         };
         assert_eq!(count(&document(-2)), 1);
         assert_eq!(count(&format!("[{},{}]", document(-2), document(-2))), 2);
-        assert!(refused(&document(2)).starts_with("a.b: the sum of the parts"));
+        assert!(parse_error(&document(2)).starts_with("a.b: the sum of the parts"));
     }
 
     #[test]

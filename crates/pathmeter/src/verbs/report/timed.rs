@@ -83,7 +83,7 @@ pub(super) fn refuse(inputs: &[Input]) -> Result<(), Failure> {
 
 impl Report<'_> {
     /// The section of documents of times: of one by itself, or of two compared.
-    pub(super) fn timed(&self, documents: Vec<Input>) -> Option<PageSection> {
+    pub(super) fn times_section(&self, documents: Vec<Input>) -> Option<PageSection> {
         let times = documents.into_iter().filter_map(|input| match input {
             Input::Times(boots) => Some(boots),
             _ => None,
@@ -120,8 +120,8 @@ impl Report<'_> {
     }
 }
 
-/// Counts and times together, then each by itself.
-pub(super) fn joined(joined: Box<Joined>) -> [PageSection; 3] {
+/// A section with counts and times together, then one of the counts and one of the times.
+pub(super) fn joined_sections(joined: Box<Joined>) -> [PageSection; 3] {
     let comparison = Box::new(joined.exact.clone());
     let times = Box::new(joined.times.clone());
     [

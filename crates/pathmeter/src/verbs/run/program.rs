@@ -88,7 +88,7 @@ pub(super) fn unnamed(subjects: &[Subject]) -> Failure {
 }
 
 /// The program with its files, which must end with `exit_code`.
-pub(crate) fn packed(
+pub(crate) fn pack_cell_program(
     (command, files): (&[OsString], &FilesArgs),
     guest: &GuestArgs,
     exit_code: u8,

@@ -96,7 +96,7 @@ impl Set {
                 }
             })?;
         if text.len() as u64 > MOST_BYTES {
-            return Err(refused(name, None, &format!("it has more than {MOST_BYTES} bytes")));
+            return Err(set_error(name, None, &format!("it has more than {MOST_BYTES} bytes")));
         }
         // Profiles of filters are found from where the user is, as on the command line.
         Self::read(&Path::new(name).display().to_string(), &text)
@@ -111,14 +111,14 @@ impl Set {
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
         let written: Written = toml::from_str(text).map_err(|error| {
             let message = add_suggestion(error.message());
-            refused(name, error.span().map(|span| line(span.start)), &message)
+            set_error(name, error.span().map(|span| line(span.start)), &message)
         })?;
         let entry = |written: WrittenEntry| {
             let at = line(written.condition.span().start);
             let condition = condition(written.condition.get_ref())
-                .map_err(|error| refused(name, Some(at), &error))?;
+                .map_err(|error| set_error(name, Some(at), &error))?;
             if condition.is_default() {
-                return Err(refused(name, Some(at), "this sets nothing"));
+                return Err(set_error(name, Some(at), "this sets nothing"));
             }
             let WrittenEntry { condition: text, source, turns_off, unseen } = written;
             let text = text.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -126,7 +126,7 @@ impl Set {
             Ok::<_, Failure>((at, Entry { condition, text, source, turns_off, unseen }))
         };
         if written.setting.is_empty() || written.setting.len() > MOST_SETTINGS {
-            return Err(refused(name, None, &format!("a set has 1 to {MOST_SETTINGS} settings")));
+            return Err(set_error(name, None, &format!("a set has 1 to {MOST_SETTINGS} settings")));
         }
         let all = written.all.map(entry).transpose()?;
         let settings: Vec<_> = written.setting.into_iter().map(entry).collect::<Result<_, _>>()?;
@@ -134,7 +134,7 @@ impl Set {
         for (at, Entry { condition, .. }) in all.iter().chain(&settings) {
             if let Some(first) = lines.insert(condition.fingerprint(), *at) {
                 let what = format!("{condition} stands in line {first} already");
-                return Err(refused(name, Some(*at), &what));
+                return Err(set_error(name, Some(*at), &what));
             }
         }
         Ok(Self {
@@ -157,7 +157,7 @@ fn known_to_turn_off(text: &str) -> Option<String> {
         .or_else(|| is_off.then(|| format!("what {text} turns off")))
 }
 
-fn refused(name: &str, line: Option<usize>, what: &str) -> Failure {
+fn set_error(name: &str, line: Option<usize>, what: &str) -> Failure {
     let line = line.map_or_else(String::new, |line| format!(":{line}"));
     Failure::Usage {
         message: format!("{name}{line}: {what}"),

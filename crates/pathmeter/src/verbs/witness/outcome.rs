@@ -21,7 +21,7 @@ pub(super) fn outcome(
         Err(reason) => return WitnessOutcome::Not(format!("QEMU: {reason}")),
     };
     let samples: Vec<u64> = in_bochs.runs.concat();
-    compared(&windows, &samples)
+    compare_windows(&windows, &samples)
         .unwrap_or_else(|| WitnessOutcome::Not("Bochs: no windows".to_owned()))
 }
 
@@ -35,7 +35,7 @@ fn trouble(interpreter: &str, outcome: &PathOutcome) -> Option<String> {
 }
 
 /// The windows of both, by how long they take in Bochs; None if one has none.
-fn compared(windows: &[&WindowEvents], samples: &[u64]) -> Option<WitnessOutcome> {
+fn compare_windows(windows: &[&WindowEvents], samples: &[u64]) -> Option<WitnessOutcome> {
     let known = times(windows.iter().map(|window| expected(window)));
     let seen = times(samples.iter().copied());
     let shared: BTreeMap<u64, usize> =
@@ -118,7 +118,7 @@ mod tests {
 
     fn counts(windows: &[WindowEvents], samples: &[u64]) -> WitnessCounts {
         let windows: Vec<_> = windows.iter().collect();
-        match compared(&windows, samples).unwrap() {
+        match compare_windows(&windows, samples).unwrap() {
             WitnessOutcome::Both(counts) => counts,
             WitnessOutcome::Not(reason) => panic!("{reason}"),
         }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn without_windows_there_is_nothing_to_compare() {
-        assert!(compared(&[], &[1]).is_none());
-        assert!(compared(&[&window(1, 1, 0)], &[]).is_none());
+        assert!(compare_windows(&[], &[1]).is_none());
+        assert!(compare_windows(&[&window(1, 1, 0)], &[]).is_none());
     }
 }
