@@ -119,10 +119,10 @@ fn parse_command_line(
 /// files that these name.
 fn clean_answer(command: &mut Command, answer: clap::Error) -> clap::Error {
     let clean_text = |text: &str| shorten(&clean(text)).into_owned();
-    let words = || std::env::args_os().map(|word| clean_text(&word.to_string_lossy()).into());
+    let clean_words = || std::env::args_os().map(|word| clean_text(&word.to_string_lossy()).into());
     let why = answer.source().map(ToString::to_string);
     let is_fit = |text: &String| clean_text(text) == *text;
-    if why.iter().all(is_fit) && std::env::args_os().eq(words()) {
+    if why.iter().all(is_fit) && std::env::args_os().eq(clean_words()) {
         return answer;
     }
     if let Some(why) = why {
@@ -131,7 +131,7 @@ fn clean_answer(command: &mut Command, answer: clap::Error) -> clap::Error {
         let why = format!("invalid value '{value}' for '{argument}': {why}");
         return command.error(answer.kind(), clean_text(&why));
     }
-    match parse_command_line(command, words()) {
+    match parse_command_line(command, clean_words()) {
         Err(same) => foreign_option::name_verbs_with(command, same),
         Ok(_) => command.error(answer.kind(), clean_text(&answer.to_string())),
     }

@@ -145,10 +145,10 @@ fn render(
 ) -> String {
     let (of, sums) = (RowsOf::Two, AreaSums::Hidden);
     let judged = Judged { of, comparison, outcomes, gate, explanations: &[], sums };
-    rendered(format, judged)
+    render_judged(format, judged)
 }
 
-fn rendered(format: &str, judged: Judged<'_>) -> String {
+fn render_judged(format: &str, judged: Judged<'_>) -> String {
     FORMATS.iter().find(|one| one.word == format).unwrap().render(judged)
 }
 

@@ -118,7 +118,7 @@ fn on_each(image: &Image, cpus: &[Cpu]) -> Vec<Image> {
     }
 }
 
-/// The user's program, if there is one.
+/// Packs the program of the command line, if it has one.
 fn pack_program(args: &SettingsArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     if args.packing.command.is_empty() {
         return Ok(None);

@@ -128,7 +128,7 @@ fn the_document_has_the_outcomes() {
     assert_eq!((rule["base"].as_u64(), rule["new"].as_u64()), (Some(1000), Some(1010)));
 }
 
-/// `run` of two results.
+/// Runs `pathmeter run` on these two results, with more arguments.
 fn run_on_results(base: &ProgramExample, new: &ProgramExample, more: &[&str]) -> Ran {
     let scene = Scene::new();
     scene.write("base.json", bytes(base));

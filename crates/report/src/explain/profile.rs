@@ -25,7 +25,14 @@ pub(super) fn profile_table(tree: &WindowTree, limits: Limits, style: Style) -> 
     for function in shown {
         let footprint = Some(&function.footprint);
         let place = limits.placement.then(|| place(function));
-        table.row(row(&placed(function), &function.counts, footprint, place, tree.total, PLAIN));
+        table.row(row(
+            &format_sourced_name(function),
+            &function.counts,
+            footprint,
+            place,
+            tree.total,
+            PLAIN,
+        ));
     }
     if !cut.is_empty() {
         let counts = sum(cut.iter().map(|function| &function.counts));
@@ -71,7 +78,7 @@ fn place(function: &Function) -> [String; 2] {
 }
 
 /// A function's name and, where it is known, where it begins in the source.
-fn placed(function: &Function) -> String {
+fn format_sourced_name(function: &Function) -> String {
     let name = name_of(function);
     match &function.source {
         Some(SourceLine { file, line }) => format!("{name} at {}:{line}", clean(file)),

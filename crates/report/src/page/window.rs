@@ -131,7 +131,8 @@ fn moved(difference: &Difference) -> Html {
     if moved.is_empty() {
         return html;
     }
-    let names: Vec<String> = moved.iter().take(MOST_FUNCTIONS).map(|it| placed(it)).collect();
+    let names: Vec<String> =
+        moved.iter().take(MOST_FUNCTIONS).map(|it| format_moved_entry(it)).collect();
     let rest = moved.len() - names.len();
     let rest = if rest > 0 { format!(", and {rest} more") } else { String::new() };
     html.raw("<p><b>Moved, nothing else changed:</b> ").text(&names.join(", ")).text(&rest);
@@ -140,7 +141,7 @@ fn moved(difference: &Difference) -> Html {
 }
 
 /// `schedule (0 → 16)`, by the place of its entry in its line.
-fn placed(function: &FunctionDifference) -> String {
+fn format_moved_entry(function: &FunctionDifference) -> String {
     let entry = |side: &Option<Side>| side.as_ref().and_then(|side| side.entry_in_line);
     match (entry(&function.base), entry(&function.new)) {
         (Some(base), Some(new)) if base != new => format!("{} ({base} → {new})", function.name),

@@ -108,7 +108,7 @@ mod tests {
         example::measurement("vmlinuz", example::configuration("6.1.0", 2), paths)
     }
 
-    fn judged(budget: Option<&str>, new: [u64; 2]) -> SettingGate {
+    fn judge_costs(budget: Option<&str>, new: [u64; 2]) -> SettingGate {
         let base = result([1000, 3000]);
         let new = result(new);
         let about = ("boot:audit=1".to_owned(), String::new());
@@ -129,17 +129,17 @@ mod tests {
     #[test]
     fn a_setting_that_makes_a_path_worse_fails_and_one_that_saves_does_not() {
         let why = "file.stat: instructions 1,000 → 1,162 (+162, higher)";
-        assert_eq!(lines(&judged(None, [1162, 2900])), [why]);
-        assert_eq!(judged(None, [900, 3000]), SettingGate::default());
+        assert_eq!(lines(&judge_costs(None, [1162, 2900])), [why]);
+        assert_eq!(judge_costs(None, [900, 3000]), SettingGate::default());
     }
 
     #[test]
     fn a_budget_decides_for_the_paths_that_its_rules_are_about() {
         let budget = "[paths.\"file.stat\"]\nmax-increase = \"20%\"\n";
-        let gate = judged(Some(budget), [1162, 3162]);
+        let gate = judge_costs(Some(budget), [1162, 3162]);
         let why = "switch.yield: instructions 3,000 → 3,162 (+162, higher)";
         assert_eq!((lines(&gate), gate.rules.len()), (vec![why.to_owned()], 1));
-        let gate = judged(Some(budget), [1300, 3000]);
+        let gate = judge_costs(Some(budget), [1300, 3000]);
         let why = "file.stat: budget: instructions 1,000 → 1,300 (+30.00 %) over (limit: +20%), ";
         assert!(lines(&gate)[0].starts_with(why) && lines(&gate).len() == 1);
     }
