@@ -9,16 +9,16 @@ mod executable;
 mod failure;
 mod foreign_option;
 mod git;
-mod ignored;
-mod named;
-mod order;
+mod idle_options;
 mod packing;
 mod results_folder;
 #[cfg(test)]
 mod schema_test;
 mod screen;
 mod setup;
+mod subject_files;
 mod verbs;
+mod word_order;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -63,11 +63,11 @@ fn run() -> ExitCode {
     if cli.verb.accepts_edited() {
         pathmeter_measure::subject::accept_edited();
     }
-    let wrong = order::word_order_error(&command, &words()).map_or(Ok(()), Err);
-    if let Err(failure) = wrong.and_then(|()| ignored::refuse(&command, &matches)) {
+    let wrong = word_order::find_error(&command, &words()).map_or(Ok(()), Err);
+    if let Err(failure) = wrong.and_then(|()| idle_options::refuse(&command, &matches)) {
         return for_git(screen.report(&failure)).into();
     }
-    let found = named::find(&mut cli.verb, &screen);
+    let found = subject_files::find(&mut cli.verb, &screen);
     let results = match found.and_then(|()| setup::results(&mut cli.verb)) {
         Ok(results) => results,
         Err(failure) => return for_git(screen.report(&failure)).into(),
@@ -139,7 +139,7 @@ fn clean_answer(command: &mut Command, answer: clap::Error) -> clap::Error {
 
 /// Tells what is wrong with a command line that clap does not take.
 fn report_wrong_usage(command: &mut Command, answer: clap::Error) -> Exit {
-    let order = order::word_order_error(command, &words()).filter(|_| answer.use_stderr());
+    let order = word_order::find_error(command, &words()).filter(|_| answer.use_stderr());
     if let Some(failure) = order {
         return for_git(Screen::new(clap::ColorChoice::Auto, false).report(&failure));
     }

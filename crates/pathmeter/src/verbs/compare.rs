@@ -10,7 +10,7 @@ use crate::cli::CompareArgs;
 use crate::results_folder::is_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
-use crate::verbs::explained;
+use crate::verbs::explanation;
 use crate::verbs::judge::note_uncompared;
 use crate::verbs::sides::{Sides, two};
 use pathmeter_measure::beside::Probes;
@@ -43,7 +43,7 @@ fn compare_sides(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {
         (Some((times, base)), _) => times.deliver(&formats, (comparison, &base, &gate), screen),
         (None, Some(kernels)) => {
             let known = (kernels, probes.windows());
-            explained::deliver(detail, &formats, (comparison, &gate), known, screen)
+            explanation::deliver(detail, &formats, (comparison, &gate), known, screen)
         }
         (None, None) => formats.deliver(&comparison, &gate, screen),
     };

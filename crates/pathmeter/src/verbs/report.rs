@@ -20,7 +20,7 @@ use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::causes;
 use crate::verbs::explain;
-use crate::verbs::explained;
+use crate::verbs::explanation;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -292,7 +292,7 @@ impl<'a> Report<'a> {
         let mut comparison = compare(&base.result, &new.result, Threshold::default());
         let mut explanations = Vec::new();
         if let (Some(base), Some(new), false) = (&base.image, &new.image, self.args.no_explain) {
-            let paths: Vec<_> = explained::changed(&comparison, &[]).collect();
+            let paths: Vec<_> = explanation::changed(&comparison, &[]).collect();
             if let Some(session) = self.session.as_ref().filter(|_| !paths.is_empty()) {
                 let board = Board::new(self.screen);
                 let found = explain::differences(session, [base, new], &paths, &board);
@@ -300,7 +300,7 @@ impl<'a> Report<'a> {
             }
             if let Some(session) = &self.session {
                 let why =
-                    explained::attribute(&mut comparison, &explanations, session, [base, new]);
+                    explanation::attribute(&mut comparison, &explanations, session, [base, new]);
                 self.note_no_causes(why);
             }
         }
@@ -351,7 +351,7 @@ impl<'a> Report<'a> {
         };
         // What the page's windows do not show is recorded: the pairs that the rows show.
         let (mut explanations, mut rest) = (Vec::new(), Vec::new());
-        for path in explained::changed(&comparison, &[]) {
+        for path in explanation::changed(&comparison, &[]) {
             match shown(&path) {
                 Some(explain) => explanations.push(explain),
                 None => rest.push(path),
@@ -361,7 +361,7 @@ impl<'a> Report<'a> {
             let found = explain::differences(session, images, &rest, &Board::new(self.screen));
             keep(found, failures, |explain| explanations.push(explain))?;
         }
-        let why = explained::attribute(&mut comparison, &explanations, session, images);
+        let why = explanation::attribute(&mut comparison, &explanations, session, images);
         self.note_no_causes(why);
         Ok(Some((base, new, comparison)))
     }

@@ -7,9 +7,9 @@ use crate::markdown::{files, read};
 
 /// Participles that say nothing of what a function does to what.
 const BARE: &[&str] = &[
-    "answered", "chosen", "compared", "counted", "drawn", "fit", "found", "given", "joined", "kept",
-    "listed", "made", "measured", "named", "opened", "packed", "parsed", "ran", "refused", "said",
-    "shown", "taken", "timed", "told", "wanted", "written",
+    "answered", "chosen", "compared", "counted", "drawn", "fit", "found", "given", "joined",
+    "kept", "listed", "made", "measured", "named", "opened", "packed", "parsed", "ran", "refused",
+    "said", "shown", "taken", "timed", "told", "wanted", "written",
 ];
 
 /// The name of the function that a line of Rust defines.

@@ -130,14 +130,15 @@ impl<'a> Kernels<'a> {
         self.refuse_unlike(base, &results[0])?;
         self.refuse_unlike(new, &results[1])?;
         let paths: Vec<_> =
-            explained::changed(whole, &[]).filter(|changed| changed.name() == path).collect();
+            explanation::changed(whole, &[]).filter(|changed| changed.name() == path).collect();
         if paths.is_empty() {
             self.screen.note(&format!("no causes: {path} can't be recorded"));
             return Ok(vec![]);
         }
         let (explanations, failures) =
-            explained::explanations(&self.session, [base, new], &paths, self.screen)?;
-        if let Some(why) = explained::attribute(whole, &explanations, &self.session, [base, new]) {
+            explanation::explanations(&self.session, [base, new], &paths, self.screen)?;
+        if let Some(why) = explanation::attribute(whole, &explanations, &self.session, [base, new])
+        {
             self.screen.note(&format!("no causes: {why}"));
         }
         Ok(failures)

@@ -16,7 +16,7 @@ use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::verbs::explained::ExplainedComparison;
+use crate::verbs::explanation::ExplainedComparison;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 

@@ -28,7 +28,7 @@ struct Line<'a> {
 }
 
 /// The usage error of a command line whose words are out of order; None if they are not.
-pub(crate) fn word_order_error(command: &Command, words: &[String]) -> Option<Failure> {
+pub(crate) fn find_error(command: &Command, words: &[String]) -> Option<Failure> {
     let line = Line::of(command, words)?;
     let (message, help) = match line.verb {
         "run" | "settings" => line.program_as_kernel().or_else(|| line.events())?,
@@ -228,7 +228,7 @@ mod tests {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let mut command = Cli::command();
         command.build();
-        let failure = word_order_error(&command, &words)?;
+        let failure = find_error(&command, &words)?;
         Some(format!("{failure}; {}", failure.advice().unwrap_or_default()))
     }
 
