@@ -120,8 +120,9 @@ fn what_cannot_be_set_against_is_refused_before_anything_runs() {
     assert_eq!(scene.cached(), [""; 0]);
 }
 
-/// `base` and `nop`, compared and explained, of three paths of which one is the same.
-fn compared(scene: &Scene, arguments: &[&str]) -> Run {
+/// Compares `base` and `nop` and explains the differences, of three paths of which one is the
+/// same.
+fn compare_explained(scene: &Scene, arguments: &[&str]) -> Run {
     let (base, nop) = (built("base"), built("nop"));
     let only = "syscall.getppid,file.stat,flags.popf";
     scene.run(&[&["compare", &base, &nop, "--only", only, "--explain"], arguments].concat())
@@ -130,7 +131,7 @@ fn compared(scene: &Scene, arguments: &[&str]) -> Run {
 #[test]
 fn an_explained_comparison_is_one_document() {
     let scene = Scene::warm();
-    let document = compared(&scene, &["--json"]).json();
+    let document = compare_explained(&scene, &["--json"]).json();
     assert_valid(&document, "pathmeter.explained-comparison-1");
     assert_eq!(document["schema"], "pathmeter.explained-comparison/1");
     assert_eq!(rows(&document["comparison"]).len(), 3);
@@ -140,7 +141,7 @@ fn an_explained_comparison_is_one_document() {
     for explain in explanations {
         assert_adds_up(explain);
     }
-    let run = compared(&scene, &["-o", "out.json", "--full"]);
+    let run = compare_explained(&scene, &["-o", "out.json", "--full"]);
     assert!(run.succeeded().stdout.contains("path  file.stat"), "the tables, too");
     let saved: Value =
         serde_json::from_slice(&std::fs::read(scene.path("out.json")).unwrap()).unwrap();
@@ -151,7 +152,7 @@ fn an_explained_comparison_is_one_document() {
 fn what_cannot_be_explained_costs_nothing_of_the_comparison() {
     let scene = Scene::cold();
     let qemu = scene.executable("qemu", WITHOUT_PLUGINS);
-    let run = compared(&scene, &["--json", "--perturb", "1", "--qemu", &qemu]);
+    let run = compare_explained(&scene, &["--json", "--perturb", "1", "--qemu", &qemu]);
     assert_eq!(run.code, 3, "{}", run.stderr);
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_valid(&document, "pathmeter.explained-comparison-1");

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Few runs: what is looked at has one value.
 const FEW: &[&str] = &["--perturb", "2", "--json"];
 
-fn compared(scene: &Scene, kernel: &str, cpus: [&str; 2], more: &[&str]) -> Run {
+fn compare_cpus(scene: &Scene, kernel: &str, cpus: [&str; 2], more: &[&str]) -> Run {
     let cpus = ["--cpu", cpus[0], "--cpu", cpus[1]];
     scene.run(&[&["compare", kernel][..], &cpus, FEW, more].concat())
 }
@@ -20,11 +20,11 @@ fn a_system_call_costs_what_the_machines_mitigations_add() {
     let scene = Scene::warm();
     let kernel = built("base");
     // Page table isolation and IBRS at each entry, against retpolines alone.
-    let skylake = compared(&scene, &kernel, ["plain", "skylake"], &[]).json();
+    let skylake = compare_cpus(&scene, &kernel, ["plain", "skylake"], &[]).json();
     let (plain, with_pti) = base_and_new(path(&skylake, "syscall.getppid"));
     // The loop that clears the branch history, which a kernel has only if MSR 0x10a says that the
     // CPU's IBRS is the enhanced one.
-    let icelake = compared(&scene, &kernel, ["skylake", "icelake"], &[]).json();
+    let icelake = compare_cpus(&scene, &kernel, ["skylake", "icelake"], &[]).json();
     let (again, with_loop) = base_and_new(path(&icelake, "syscall.getppid"));
     assert_eq!(with_pti, again);
     assert!(plain < with_pti && with_pti < with_loop, "{plain}, {with_pti}, {with_loop}");
@@ -34,7 +34,7 @@ fn a_system_call_costs_what_the_machines_mitigations_add() {
 #[test]
 fn one_kernel_on_two_cpus_is_compared_without_being_told_that_they_differ() {
     let scene = Scene::warm();
-    let compared = compared(&scene, &built("base"), ["plain", "zen2"], &[]).json();
+    let compared = compare_cpus(&scene, &built("base"), ["plain", "zen2"], &[]).json();
     for (side, cpu) in [("base", "plain"), ("new", "zen2")] {
         let name = compared[side]["name"].as_str().unwrap();
         assert!(name.ends_with(&format!("base.bzImage on {cpu}")), "{name}");
@@ -74,7 +74,7 @@ fn a_profile_gives_the_same_twice() {
     assert_eq!(one["configuration"]["portable"], true);
     let cpu = one["configuration"]["cpu"].as_str().unwrap();
     assert!(cpu.starts_with("icelake: base,") && cpu.ends_with("msr-0x10a=0x202016b"), "{cpu}");
-    let same = compared(&Scene::warm(), &kernel, ["icelake", "icelake"], &["--check"]);
+    let same = compare_cpus(&Scene::warm(), &kernel, ["icelake", "icelake"], &["--check"]);
     assert_eq!(same.json()["configuration_differences"], serde_json::json!([]));
 }
 

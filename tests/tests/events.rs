@@ -27,7 +27,7 @@ const CALLS: [(&str, i64); 3] = [("syscall.getppid", 1), ("switch.yield", 2), ("
 /// Few runs: what is looked at has one value.
 const FEW: [&str; 2] = ["--perturb", "2"];
 
-fn compared(scene: &Scene, new: &str) -> Value {
+fn compare_with_base(scene: &Scene, new: &str) -> Value {
     let (base, new) = (built("base"), built(new));
     scene.run(&[&["compare", &base, &new, "--json"], &FEW[..]].concat()).json()
 }
@@ -41,7 +41,7 @@ fn what_costs_without_an_instruction_more_is_told() {
     let scene = Scene::warm();
     let some = if soak() { HIDDEN_COSTS.len() } else { HIDDEN_COSTS.len() - LONG };
     for (variant, name, a_call, a_window) in HIDDEN_COSTS.into_iter().take(some) {
-        let comparison = compared(&scene, variant);
+        let comparison = compare_with_base(&scene, variant);
         for (path_name, calls) in CALLS {
             let row = path(&comparison, path_name);
             assert_eq!(row["difference"], 0, "{variant}: {row}");
@@ -59,7 +59,7 @@ fn what_costs_without_an_instruction_more_is_told() {
 #[test]
 fn an_entry_that_moved_is_told_and_is_no_verdict() {
     let scene = Scene::warm();
-    let comparison = compared(&scene, "moved-entry");
+    let comparison = compare_with_base(&scene, "moved-entry");
     assert_eq!(comparison["summary"]["events-differ"], 0);
     assert_eq!(path(&comparison, "syscall.getppid")["moved"]["functions"], 1);
     assert_eq!(path(&comparison, "flags.popf")["moved"]["functions"], 0);

@@ -47,8 +47,8 @@ enum Shown {
     NotRun,
 }
 
-/// What the comment in the last line of `before`, if there is one, asks for.
-fn shown(before: &str) -> Shown {
+/// Parses which part of an example is shown, from the comment in the last line of `before`.
+fn parse_example_comment(before: &str) -> Shown {
     let comment = before.trim_end().lines().last().unwrap_or_default();
     match comment.strip_prefix("<!-- example: ").and_then(|rest| rest.strip_suffix(" -->")) {
         None => Shown::All,
@@ -139,12 +139,12 @@ fn rewritten(scene: &Scene, text: &str) -> (String, u32) {
     for piece in pieces {
         let (block, after) = piece.split_once("```\n").unwrap();
         let (words, output) = block.split_once('\n').unwrap();
-        let output = match shown(&rewritten) {
+        let output = match parse_example_comment(&rewritten) {
             Shown::NotRun => output.to_owned(),
             Shown::All => printed(scene, words),
             Shown::FirstTable => first_table(&printed(scene, words)),
         };
-        run += u32::from(!matches!(shown(&rewritten), Shown::NotRun));
+        run += u32::from(!matches!(parse_example_comment(&rewritten), Shown::NotRun));
         write!(rewritten, "{FENCE}{words}\n{output}```\n{after}").unwrap();
     }
     (rewritten, run)
@@ -199,9 +199,12 @@ fn without_its_numbers_a_table_has_its_words() {
 
 #[test]
 fn a_block_shows_all_the_first_table_or_what_cannot_be_run() {
-    assert!(matches!(shown("Text:\n\n"), Shown::All));
-    assert!(matches!(shown("<!-- example: first table -->\n"), Shown::FirstTable));
-    assert!(matches!(shown("<!-- example: not run: no kernel -->\n\n"), Shown::NotRun));
+    assert!(matches!(parse_example_comment("Text:\n\n"), Shown::All));
+    assert!(matches!(parse_example_comment("<!-- example: first table -->\n"), Shown::FirstTable));
+    assert!(matches!(
+        parse_example_comment("<!-- example: not run: no kernel -->\n\n"),
+        Shown::NotRun
+    ));
     assert_eq!(
         first_table("head\n\ntable\ntotal\n\ntree\n\nfootprint\n"),
         "head\n\ntable\ntotal\n"

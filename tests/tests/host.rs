@@ -99,7 +99,7 @@ fn a_machine_whose_image_is_at_hand_is_measured_and_joined_and_nothing_is_left_o
     assert_eq!(times["host"]["release"].as_str(), kernel.release.as_deref());
     assert_eq!(times["host"]["build_id"], id.as_str());
     settings_are_proved(&texts);
-    joined(&scene, &texts, &debian);
+    assert_counts_join_times(&scene, &texts, &debian);
 }
 
 fn settings_are_proved(texts: &BTreeMap<String, String>) {
@@ -133,8 +133,9 @@ fn settings_are_proved(texts: &BTreeMap<String, String>) {
     assert_eq!(texts["left"], "");
 }
 
-/// The counts of the same image join the times, and those of another kernel are refused.
-fn joined(scene: &Scene, texts: &BTreeMap<String, String>, debian: &str) {
+/// Asserts that the counts of the same image join the times, and that those of another kernel are
+/// refused.
+fn assert_counts_join_times(scene: &Scene, texts: &BTreeMap<String, String>, debian: &str) {
     let files = ["default", "cgroup"].map(|name| {
         let file = scene.write(&format!("{name}.json"), &texts[&format!("{name}.json")]);
         file.into_os_string().into_string().unwrap()

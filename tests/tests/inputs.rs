@@ -6,13 +6,13 @@ use std::fs;
 use pathmeter_e2e::{Scene, built};
 
 /// Measures a file of these bytes: the error must name it and contain `words`.
-fn refused(name: &str, bytes: &[u8], words: &[&str]) {
+fn assert_refused(name: &str, bytes: &[u8], words: &[&str]) {
     let scene = Scene::cold();
     scene.write(name, bytes);
-    refused_in(&scene, name, words);
+    assert_refused_in(&scene, name, words);
 }
 
-fn refused_in(scene: &Scene, name: &str, words: &[&str]) {
+fn assert_refused_in(scene: &Scene, name: &str, words: &[&str]) {
     let run = scene.run(&["measure", name]);
     run.assert_unmeasured(&[&format!("{name}: ")]);
     run.assert_unmeasured(words);
@@ -49,28 +49,32 @@ fn tar_of_a_folder() -> Vec<u8> {
 
 #[test]
 fn a_text_file() {
-    refused("notes.txt", b"a shopping list\n", &["not an x86-64 kernel but a text file", "give"]);
+    assert_refused(
+        "notes.txt",
+        b"a shopping list\n",
+        &["not an x86-64 kernel but a text file", "give"],
+    );
 }
 
 #[test]
 fn an_empty_file() {
-    refused("empty", b"", &["the file is empty", "build or download the kernel again"]);
+    assert_refused("empty", b"", &["the file is empty", "build or download the kernel again"]);
 }
 
 #[test]
 fn a_truncated_image() {
     let image = fs::read(built("base")).unwrap();
-    refused("bzImage", &image[..100_000], &["cut short", "copy, download or build"]);
+    assert_refused("bzImage", &image[..100_000], &["cut short", "copy, download or build"]);
 }
 
 #[test]
 fn a_kernel_for_another_architecture() {
-    refused("Image", &elf(2, 183), &["made for aarch64", "give the x86-64"]);
+    assert_refused("Image", &elf(2, 183), &["made for aarch64", "give the x86-64"]);
 }
 
 #[test]
 fn a_32_bit_kernel() {
-    refused("vmlinux", &elf(1, 3), &["32-bit", "CONFIG_64BIT=y"]);
+    assert_refused("vmlinux", &elf(1, 3), &["32-bit", "CONFIG_64BIT=y"]);
 }
 
 #[test]
@@ -78,7 +82,7 @@ fn a_payload_packed_in_an_unknown_way() {
     let mut image = fs::read(built("base")).unwrap();
     let payload = payload(&image);
     image[payload..payload + 8].copy_from_slice(b"unheard!");
-    refused("bzImage", &image, &["packed in an unknown way", "CONFIG_KERNEL_"]);
+    assert_refused("bzImage", &image, &["packed in an unknown way", "CONFIG_KERNEL_"]);
 }
 
 #[test]
@@ -86,7 +90,7 @@ fn a_damaged_payload() {
     let mut image = fs::read(built("base")).unwrap();
     let middle = payload(&image) + 500_000;
     image[middle..middle + 4096].fill(0xff);
-    refused("bzImage", &image, &["copy, download or build the file again"]);
+    assert_refused("bzImage", &image, &["copy, download or build the file again"]);
 }
 
 #[test]
@@ -94,7 +98,7 @@ fn a_package_without_a_kernel() {
     let tar = tar_of_a_folder();
     let members: &[(&str, &[u8])] =
         &[("debian-binary", b"2.0\n"), ("control.tar", &tar), ("data.tar", &tar)];
-    refused("linux-image.deb", &ar(members), &["holds no kernel", "apt-get download"]);
+    assert_refused("linux-image.deb", &ar(members), &["holds no kernel", "apt-get download"]);
 }
 
 #[test]
@@ -105,7 +109,11 @@ fn a_package_that_depends_on_the_one_with_the_kernel() {
     let control = scene.marked("tar", &["--create", "./control"]).output().unwrap().stdout;
     let members: &[(&str, &[u8])] =
         &[("debian-binary", b"2.0\n"), ("control.tar", &control), ("data.tar", &tar)];
-    refused("linux-image.deb", &ar(members), &["holds no kernel", "give linux-binary-6.16-amd64"]);
+    assert_refused(
+        "linux-image.deb",
+        &ar(members),
+        &["holds no kernel", "give linux-binary-6.16-amd64"],
+    );
 }
 
 #[test]
@@ -113,8 +121,8 @@ fn a_folder_without_a_build_and_a_file_that_is_not_there() {
     let scene = Scene::cold();
     fs::create_dir(scene.path("boot")).unwrap();
     let words = ["a folder without arch/x86/boot/bzImage", "name the kernel file itself"];
-    refused_in(&scene, "boot", &words);
-    refused_in(&scene, "missing", &["cannot open", "check the path"]);
+    assert_refused_in(&scene, "boot", &words);
+    assert_refused_in(&scene, "missing", &["cannot open", "check the path"]);
 }
 
 #[test]
@@ -122,7 +130,7 @@ fn a_result_cut_short() {
     let scene = Scene::warm();
     scene.run(&["measure", &built("base"), "-o", "whole.json"]).succeeded();
     let whole = fs::read(scene.path("whole.json")).unwrap();
-    refused("cut.json", &whole[..whole.len() / 2], &[]);
+    assert_refused("cut.json", &whole[..whole.len() / 2], &[]);
 }
 
 #[test]

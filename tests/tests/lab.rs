@@ -23,7 +23,7 @@ fn clock(result: &Value, path: &str) -> u64 {
     events["distinct"][0][place].as_u64().unwrap()
 }
 
-fn measured(scene: &Scene, subject: &str) -> Value {
+fn measure_subject(scene: &Scene, subject: &str) -> Value {
     let run: Run = scene.run(&["measure", subject, "--json", "--perturb", "2"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     run.json()
@@ -75,7 +75,7 @@ const NOT_ON_THE_LAB: &[&str] = &[
 
 #[test]
 fn every_path_works_on_the_lab_or_says_why_not() {
-    let result = measured(&Scene::warm(), "lab");
+    let result = measure_subject(&Scene::warm(), "lab");
     assert_eq!(result["subject"]["kind"], "lab");
     assert_eq!(with_status(&result, "failed"), []);
     let unsupported = with_status(&result, "unsupported");
@@ -86,7 +86,7 @@ fn every_path_works_on_the_lab_or_says_why_not() {
 
 #[test]
 fn the_lab_is_the_floor() {
-    let result = measured(&Scene::warm(), "lab");
+    let result = measure_subject(&Scene::warm(), "lab");
     assert!(value(&result, "syscall.getppid") <= 70);
     assert!(value(&result, "switch.yield") <= 400);
 }
@@ -155,7 +155,8 @@ fn what_has_no_room_is_unsupported_and_replaced_by_nothing() {
 #[test]
 fn a_cpus_number_is_proved_on_cpu_1_with_its_node() {
     let scene = Scene::warm();
-    let result = measured(&scene, "lab:cpus=2,node-bits=2,umip=off,getcpu=sidt,getcpu-cache=on");
+    let result =
+        measure_subject(&scene, "lab:cpus=2,node-bits=2,umip=off,getcpu=sidt,getcpu-cache=on");
     let check = |path: &str, name: &str| {
         let checks = row(&result, path)["checks"].as_array().unwrap();
         let found = checks.iter().find(|check| check["name"] == name);
@@ -171,8 +172,8 @@ fn a_cpus_number_is_proved_on_cpu_1_with_its_node() {
 fn two_cpus_meet_at_the_big_lock_and_nowhere_else() {
     let scene = Scene::warm();
     let paths = ["ioctl.native+2cpu", "ioctl.compat-int80+2cpu", "ioctl.compat-entry+2cpu"];
-    let locked = measured(&scene, "lab:cpus=2,ioctl=bkl,compat-ioctl=hash-bkl");
-    let unlocked = measured(&scene, "lab:cpus=2,ioctl=unlocked,compat-ioctl=entry");
+    let locked = measure_subject(&scene, "lab:cpus=2,ioctl=bkl,compat-ioctl=hash-bkl");
+    let unlocked = measure_subject(&scene, "lab:cpus=2,ioctl=unlocked,compat-ioctl=entry");
     let check = |result: &Value, path: &str, name: &str| -> u64 {
         let checks = row(result, path)["checks"].as_array().unwrap().clone();
         let found = checks.iter().find(|check| check["name"] == name).unwrap();
@@ -205,13 +206,13 @@ fn two_cpus_meet_at_the_big_lock_and_nowhere_else() {
 #[test]
 fn a_wait_for_the_big_lock_is_as_long_as_the_other_cpu_holds_it() {
     let scene = Scene::warm();
-    let locked = measured(&scene, "lab:cpus=2,ioctl=bkl,compat-ioctl=hash-bkl");
+    let locked = measure_subject(&scene, "lab:cpus=2,ioctl=bkl,compat-ioctl=hash-bkl");
     let samples = row(&locked, "lock.wait+2cpu")["samples"].as_array().unwrap().clone();
     assert!(samples.iter().all(|steps| steps.as_u64() > Some(0)), "{samples:?}");
     // The probe begins at each look of the other's call, of which it then awaits the rest.
     let distinct: BTreeSet<u64> = samples.iter().filter_map(Value::as_u64).collect();
     assert!(distinct.len() > 1, "{distinct:?}");
-    let unlocked = measured(&scene, "lab:cpus=2,ioctl=unlocked,compat-ioctl=entry");
+    let unlocked = measure_subject(&scene, "lab:cpus=2,ioctl=unlocked,compat-ioctl=entry");
     let free = row(&unlocked, "lock.wait+2cpu");
     assert_eq!(free["status"], "unsupported", "{free}");
     assert!(free["reason"].as_str().unwrap().contains("takes no lock"), "{free}");
@@ -256,8 +257,8 @@ fn a_window_of_two_cpus_is_not_explained() {
 #[test]
 fn the_cures_are_what_they_were() {
     let scene = Scene::warm();
-    let (old, new) = (measured(&scene, "lab:softirq=syscall-return,idle-check=off"), "lab");
-    let cured = measured(&scene, new);
+    let (old, new) = (measure_subject(&scene, "lab:softirq=syscall-return,idle-check=off"), "lab");
+    let cured = measure_subject(&scene, new);
     let worst = |result: &Value, path: &str| {
         let samples = row(result, path)["samples"].as_array().unwrap().clone();
         samples.iter().filter_map(Value::as_u64).max().unwrap()
@@ -268,7 +269,7 @@ fn the_cures_are_what_they_were() {
     }
     // An ioctl by the compat entry point is nearly as cheap as a native one, on AMD's CPU: Intel's
     // fast 32-bit entry itself is longer.
-    let cured = measured(&scene, "lab:vendor=amd");
+    let cured = measure_subject(&scene, "lab:vendor=amd");
     let native = value(&cured, "ioctl.native");
     assert!(native < 145, "{native}");
     assert!(value(&cured, "ioctl.compat-entry") <= native + 25);

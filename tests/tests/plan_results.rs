@@ -23,8 +23,8 @@ fn planned(scene: Scene, wishes: &str, cells: usize) -> Scene {
     scene
 }
 
-/// Runs a command on the plan's results, where no guest can run.
-fn taken(scene: &Scene, words: &[&str], program: &[&str]) -> Run {
+/// Runs a command on the plan's results, with a QEMU that can't run any guest.
+fn run_on_results(scene: &Scene, words: &[&str], program: &[&str]) -> Run {
     let more = ["--results", "results", "--no-cache", "--qemu", "./no-guest"];
     scene.run(&[words, &more, program].concat())
 }
@@ -54,7 +54,7 @@ fn what_was_planned_is_not_measured_again_by_any_verb() {
         (&["bisect", full, "lab", "--path", "switch.yield"], 2),
     ] {
         let words = [words, &["--perturb", "1", "--json"]].concat();
-        let (alone, taken) = (scene.run(&words), taken(&scene, &words, &[]));
+        let (alone, taken) = (scene.run(&words), run_on_results(&scene, &words, &[]));
         assert_eq!((taken.code, &taken.stdout), (alone.code, &alone.stdout), "{}", taken.stderr);
         let results = if sought == 1 { "result" } else { "results" };
         let counts = format!("{sought} from the folder, 0 measured here");
@@ -68,7 +68,7 @@ fn what_was_planned_is_not_measured_again_by_any_verb() {
 fn what_is_missing_is_measured_and_what_is_damaged_or_of_another_kernel_is_named() {
     let scene = planned(Scene::cold(), LABS, 6);
     let lazy = ["measure", "lab:iobitmap=lazy", "--perturb", "1", "--json"];
-    let whole = taken(&scene, &lazy, &[]).succeeded().stdout.clone();
+    let whole = run_on_results(&scene, &lazy, &[]).succeeded().stdout.clone();
     let read = |name: &String| fs::read_to_string(scene.path("results").join(name)).unwrap();
     let (names, others): (Vec<String>, Vec<String>) =
         names(&scene).into_iter().filter(|it| it.len() == 37).partition(|it| read(it) == whole);
@@ -89,16 +89,16 @@ fn what_is_missing_is_measured_and_what_is_damaged_or_of_another_kernel_is_named
         (&on_zen2[0], other_options),
     ] {
         scene.write(&place, text);
-        let refused = taken(&scene, &lazy, &[]);
+        let refused = run_on_results(&scene, &lazy, &[]);
         refused.assert_unmeasured(&[&place, why, "help: remove it"]);
         assert!(!refused.stderr.contains("note: "), "{}", refused.stderr);
     }
     scene.write(&place, &whole[..whole.len() / 2]);
-    let refused = taken(&scene, &lazy, &[]);
+    let refused = run_on_results(&scene, &lazy, &[]);
     refused.assert_unmeasured(&[&place, "no result: ", "pathmeter plan run PLAN --results FOLDER"]);
     // Where a kernel that can't be measured is passed over, this is no reason to.
     let bisect = ["bisect", "lab", "lab:iobitmap=lazy", "--path", "switch.yield", "--perturb", "1"];
-    taken(&scene, &bisect, &[]).assert_unmeasured(&[&place, "no result: "]);
+    run_on_results(&scene, &bisect, &[]).assert_unmeasured(&[&place, "no result: "]);
 
     fs::remove_file(scene.path(&place)).unwrap();
     let measured = scene.run(&[&lazy[..], &["--results", "results"]].concat());
@@ -141,7 +141,7 @@ fn the_settings_of_a_planned_set_have_the_same_bytes_without_a_guest() {
     let words = ["settings", "kernel", "--set", "set.toml", "--json"];
     let program = ["--", &program];
     let alone = scene.run(&[&words[..], &program].concat());
-    let taken = taken(&scene, &words, &program);
+    let taken = run_on_results(&scene, &words, &program);
     assert_eq!((taken.code, &taken.stdout), (0, &alone.stdout), "{}{}", alone.stderr, taken.stderr);
     taken.assert_printed(&["--results results: 8 results: 8 from the folder, 0 measured here"]);
 }

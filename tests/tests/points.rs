@@ -13,7 +13,7 @@ const OF_TASKS: [&str; 3] = ["switch.pipe", "switch.futex", "unix.round-trip"];
 /// So long may a measurement take whose points come millions of times.
 const LIMIT: Duration = Duration::from_secs(300);
 
-fn measured(scene: &Scene, kernel: &str, window: &str) -> Value {
+fn measure_window(scene: &Scene, kernel: &str, window: &str) -> Value {
     scene.run(&["measure", kernel, "--window", window, "--json", "--perturb", "2"]).json()
 }
 
@@ -107,7 +107,8 @@ fn system_calls(row: &Value) -> Vec<u64> {
 #[test]
 fn a_nop_more_in_system_calls_is_in_a_window_as_often_as_it_has_one() {
     let scene = Scene::warm();
-    let [of_base, of_nop] = ["base", "nop"].map(|kernel| measured(&scene, &built(kernel), WAKE));
+    let [of_base, of_nop] =
+        ["base", "nop"].map(|kernel| measure_window(&scene, &built(kernel), WAKE));
     let mut seen = [false; 3];
     for name in ["switch.pipe", "switch.futex", "process.fork-exit", "unix.round-trip"] {
         let row = path(&of_base, &format!("{name}/wake"));
@@ -208,7 +209,7 @@ fn noticed(row: &Value, name: &str) -> u64 {
 #[test]
 fn what_never_returns_is_a_lower_bound_from_its_last_call_on() {
     let window = "end=do_exit..do_exit:return,latest";
-    let result = measured(&Scene::warm(), &built("base"), window);
+    let result = measure_window(&Scene::warm(), &built("base"), window);
     let row = path(&result, "process.fork-exit/end");
     let bounds = row["lower_bounds"].as_array().unwrap();
     assert_eq!(bounds.len(), row["samples"].as_array().unwrap().len());
@@ -218,7 +219,7 @@ fn what_never_returns_is_a_lower_bound_from_its_last_call_on() {
 #[test]
 fn a_function_that_recurses_has_one_window_from_the_first_call_to_the_first_return() {
     let name = "softirqs=__local_bh_enable_ip..__local_bh_enable_ip:return";
-    let result = measured(&Scene::warm(), &built("base"), name);
+    let result = measure_window(&Scene::warm(), &built("base"), name);
     // It runs softirqs, in which packets are sent, which enables softirqs again.
     let row = path(&result, "tcp.round-trip/softirqs");
     assert!(noticed(row, "overlapping") > 0 && noticed(row, "loose ends") > 0, "{row}");
@@ -231,7 +232,7 @@ fn a_function_that_recurses_has_one_window_from_the_first_call_to_the_first_retu
 fn a_second_cpu_changes_no_window() {
     let scene = Scene::warm();
     let read = "read=sys_read..sys_read:return";
-    let [one, two] = ["lab", "lab:cpus=2"].map(|lab| measured(&scene, lab, read));
+    let [one, two] = ["lab", "lab:cpus=2"].map(|lab| measure_window(&scene, lab, read));
     for name in ["file.read-zero/read", "switch.pipe/read", "pipe.write-read/read"] {
         assert_eq!(samples(&one, name), samples(&two, name), "{name}");
         assert!(!samples(&one, name).is_empty());
@@ -261,7 +262,8 @@ fn a_name_of_several_functions_is_refused_with_their_addresses() {
 #[test]
 fn a_page_is_cleared_in_one_string_instruction() {
     let scene = Scene::warm();
-    let result = measured(&scene, &built("base"), "clear=clear_page_erms..clear_page_erms:return");
+    let result =
+        measure_window(&scene, &built("base"), "clear=clear_page_erms..clear_page_erms:return");
     let row = path(&result, "memory.fault-anon/clear");
     let samples = row["samples"].as_array().unwrap();
     // The tick may come in one.
@@ -276,7 +278,7 @@ fn a_page_is_cleared_in_one_string_instruction() {
 fn points_that_come_all_the_time_end_in_time() {
     let scene = Scene::warm();
     let began = Instant::now();
-    let result = measured(&scene, &debian("rt"), "read=__rcu_read_lock..__rcu_read_unlock");
+    let result = measure_window(&scene, &debian("rt"), "read=__rcu_read_lock..__rcu_read_unlock");
     let took = began.elapsed();
     assert!(took < LIMIT, "{took:?}");
     let name = "process.fork-exit/read";

@@ -5,7 +5,7 @@ use pathmeter_probes::sys;
 
 use crate::file::Held;
 use crate::netlink::{Message, Socket};
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 const NETLINK_AUDIT: usize = 9;
 /// Kinds of messages.
@@ -37,12 +37,12 @@ pub(crate) fn add(rules: u32) -> Result<Held, Refusal> {
         ask(&socket, AUDIT_LIST_RULES, 0, |_| (), |socket| socket.count(AUDIT_LIST_RULES))?;
     let _ = sys::close(socket.0);
     if (enabled, listed) != (1, rules) {
-        return Err(refused(format_args!(
+        return Err(kernel_refusal(format_args!(
             "the kernel lists {listed} audit rules, and enabled={enabled}"
         )));
     }
     let plural = if rules == 1 { "" } else { "s" };
-    Ok(Held::told(format_args!(
+    Ok(Held::from_message(format_args!(
         "the kernel lists {listed} audit rule{plural}, and enabled={enabled}"
     )))
 }
@@ -83,7 +83,7 @@ fn failed(kind: u16, error: i32) -> Refusal {
         AUDIT_GET => "tell whether its audit is enabled",
         _ => "enable its audit",
     };
-    refused(format_args!("the kernel does not {what} (error {error})"))
+    kernel_refusal(format_args!("the kernel does not {what} (error {error})"))
 }
 
 #[cfg(test)]

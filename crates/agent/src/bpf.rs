@@ -14,7 +14,7 @@ use pathmeter_probes::sys::{self, CStr, Timespec, errno, flag, nr};
 
 use crate::file::{self, Held, contents};
 use crate::path::Path;
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 use crate::{btf, cgroup, tracing};
 use call::{LOAD, Load, ProgramInfo, bpf, lock_memory};
 use kinds::{LSM, PlaceKind, TYPES, Type};
@@ -36,12 +36,12 @@ pub(crate) fn attach(name: &[u8], count: u32) -> Result<Held, Refusal> {
         return Err(unknown("this kernel has no BPF (CONFIG_BPF_SYSCALL)"));
     }
     let before = lock_memory([u64::MAX; 2]);
-    let translated = attach_all(kind, &Path::joined(&[name]), count);
+    let translated = attach_all(kind, &Path::from_parts(&[name]), count);
     before.map(lock_memory);
     let how = if translated? { "translated by the JIT" } else { "interpreted" };
     settle();
     let plural = if count == 1 { "" } else { "s" };
-    Ok(Held::told(format_args!("{count} program{plural} loaded, {how}, and attached")))
+    Ok(Held::from_message(format_args!("{count} program{plural} loaded, {how}, and attached")))
 }
 
 /// What programs of a type are attached to here.
@@ -65,7 +65,7 @@ fn attach_all(kind: &Type, name: &Path, count: u32) -> Result<bool, Refusal> {
             .attach(kind.attachment, program)
             .map_err(|error| not_attached(kind, before, error))?;
         if place.target.attached(holder).map_err(not_shown)? != shown.id {
-            return Err(refused(format_args!("the kernel shows another program there")));
+            return Err(kernel_refusal(format_args!("the kernel shows another program there")));
         }
         translated &= shown.translated > 0;
         let _ = sys::close(program);
@@ -96,7 +96,7 @@ fn find(kind: &Type, name: &Path) -> Result<Place, Refusal> {
             if prefix == LSM {
                 has_module()?;
             }
-            function = btf::function(Path::joined(&[prefix, name.as_text()]).as_text())?;
+            function = btf::function(Path::from_parts(&[prefix, name.as_text()]).as_text())?;
             Target::Function
         }
         PlaceKind::Group => Target::Link(cgroup::of_all()? as u32, 0),
@@ -126,7 +126,7 @@ fn has_module() -> Result<(), Refusal> {
     if list[..length].split(|byte| *byte == b',').any(|module| module.trim_ascii_end() == b"bpf") {
         return Ok(());
     }
-    Err(refused(format_args!(
+    Err(kernel_refusal(format_args!(
         "bpf is not among the security modules that this kernel was booted with: give boot:lsm=bpf \
          as well (CONFIG_BPF_LSM)"
     )))
@@ -187,10 +187,10 @@ fn not_loaded(kind: &Type, error: i32, log: &[u8]) -> Refusal {
     let is_reason = |line: &&[u8]| !line.is_empty() && !line.starts_with(b"processed ");
     let reason = log.split(|byte| *byte == b'\n').rfind(is_reason);
     match (reason.and_then(|line| core::str::from_utf8(line).ok()), error) {
-        (Some(reason), _) => refused(format_args!("the kernel's verifier: {reason}")),
+        (Some(reason), _) => kernel_refusal(format_args!("the kernel's verifier: {reason}")),
         (None, errno::EINVAL) => unknown(kind.lack),
         (None, error) => {
-            refused(format_args!("the kernel does not load the program (error {error})"))
+            kernel_refusal(format_args!("the kernel does not load the program (error {error})"))
         }
     }
 }
@@ -204,22 +204,22 @@ fn not_attached(kind: &Type, before: u32, error: i32) -> Refusal {
             unknown("this kernel has no such function, or it is inlined")
         }
         (PlaceKind::Kprobe(_), errno::EINVAL) => {
-            refused(format_args!("this function can't have a kprobe"))
+            kernel_refusal(format_args!("this function can't have a kprobe"))
         }
         (PlaceKind::Kprobe(_), EADDRNOTAVAIL) => {
-            refused(format_args!("the kernel has several functions of this name"))
+            kernel_refusal(format_args!("the kernel has several functions of this name"))
         }
         // It knows the type of the program, but not this place for it.
         (PlaceKind::Loopback(_) | PlaceKind::Network, errno::EINVAL) => unknown(kind.lack),
-        (_, E2BIG) => refused(format_args!("the kernel takes only {before} programs there")),
+        (_, E2BIG) => kernel_refusal(format_args!("the kernel takes only {before} programs there")),
         (_, error) => {
-            refused(format_args!("the kernel does not attach the program (error {error})"))
+            kernel_refusal(format_args!("the kernel does not attach the program (error {error})"))
         }
     }
 }
 
 fn not_shown(error: i32) -> Refusal {
-    refused(format_args!("the kernel does not show what is attached (error {error})"))
+    kernel_refusal(format_args!("the kernel does not show what is attached (error {error})"))
 }
 
 #[cfg(test)]

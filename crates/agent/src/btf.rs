@@ -4,14 +4,15 @@ use pathmeter_probes::btf::{NONE, find};
 use pathmeter_probes::sys::{self, CStr, errno, flag};
 
 use crate::file::contents;
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 /// Most bytes of them that are looked at; those of distributions' kernels have fewer than 10 MiB.
 const MOST: usize = 32 << 20;
 
 /// The number of the function whose name these parts are.
 pub(crate) fn function(name: &[u8]) -> Result<u32, Refusal> {
-    let failed = |error| refused(format_args!("the kernel's types can't be read (error {error})"));
+    let failed =
+        |error| kernel_refusal(format_args!("the kernel's types can't be read (error {error})"));
     let kept = sys::mapped();
     let place = sys::map(MOST, flag::MAP_PRIVATE | flag::MAP_NORESERVE).map_err(failed)?;
     // SAFETY: mapped just now, zeroed, and known to nobody else.
@@ -23,7 +24,9 @@ pub(crate) fn function(name: &[u8]) -> Result<u32, Refusal> {
     match found {
         Ok(Some(NONE)) => Err(unknown("this kernel's types have no such function")),
         Ok(Some(number)) => Ok(number),
-        Ok(None) => Err(refused(format_args!("the kernel's types are not as they should be"))),
+        Ok(None) => {
+            Err(kernel_refusal(format_args!("the kernel's types are not as they should be")))
+        }
         Err(errno::ENOENT) => {
             Err(unknown("this kernel has no types of its own (CONFIG_DEBUG_INFO_BTF)"))
         }

@@ -10,7 +10,7 @@ use pathmeter_wire::condition::{DEPTH, MAX_DEPTH};
 
 use crate::file::{Held, contents, holds, words};
 use crate::path::Path;
-use crate::refusal::{Refusal, not_taken, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, not_taken, unknown};
 
 /// Where groups are mounted.
 const PLACE: &[u8] = b"/cgroup\0";
@@ -37,7 +37,7 @@ pub(crate) fn set((file, value): (&[u8], &[u8]), depth: u32) -> Result<Held, Ref
 pub(crate) fn of_all() -> Result<usize, Refusal> {
     mounted(|| {
         sys::open(CStr::new(PLACE), flag::O_RDONLY, 0)
-            .map_err(|error| refused(format_args!("no group can be opened (error {error})")))
+            .map_err(|error| kernel_refusal(format_args!("no group can be opened (error {error})")))
     })
 }
 
@@ -48,7 +48,7 @@ fn mounted<T>(what: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let kind = CStr::new(b"cgroup2\0");
     sys::mount(kind, place, kind).map_err(|error| match error {
         errno::ENODEV => unknown("this kernel has no control groups of version 2"),
-        error => refused(format_args!("control groups can't be mounted (error {error})")),
+        error => kernel_refusal(format_args!("control groups can't be mounted (error {error})")),
     })?;
     let done = what();
     let _ = sys::unmount(place, flag::MNT_DETACH);
@@ -96,15 +96,16 @@ fn nest_mounted(depth: u32) -> Result<Held, Refusal> {
     move_in(depth)?;
     let place = path(depth, b"");
     let place = place.as_text().strip_prefix(b"/cgroup").unwrap_or_default();
-    let own = Path::joined(&[b"/proc/self/cgroup"]);
+    let own = Path::from_parts(&[b"/proc/self/cgroup"]);
     holds(&own, |held| words(held).any(|line| line.strip_prefix(b"0::") == Some(place)))
 }
 
 /// The controllers that the kernel lists.
 #[inline(never)]
 fn controllers(list: &mut [u8]) -> Result<impl Iterator<Item = &[u8]>, Refusal> {
-    let length = contents(CStr::new(b"/cgroup/cgroup.controllers\0"), list)
-        .map_err(|error| refused(format_args!("no controllers are listed (error {error})")))?;
+    let length = contents(CStr::new(b"/cgroup/cgroup.controllers\0"), list).map_err(|error| {
+        kernel_refusal(format_args!("no controllers are listed (error {error})"))
+    })?;
     Ok(words(&list[..length]))
 }
 
@@ -114,7 +115,7 @@ fn make(depth: u32) -> Result<(), Refusal> {
     (1..=depth).try_for_each(|level| match sys::mkdir(path(level, b"").as_c(), 0o755) {
         // A second limit finds the groups of the first one.
         Ok(_) | Err(errno::EEXIST) => Ok(()),
-        Err(error) => Err(refused(format_args!("no group can be made (error {error})"))),
+        Err(error) => Err(kernel_refusal(format_args!("no group can be made (error {error})"))),
     })
 }
 
@@ -129,7 +130,7 @@ fn enable(controller: &[u8], depth: u32) -> Result<(), Refusal> {
         write(&path(level, b"cgroup.subtree_control"), &word[..=controller.len()]).map_err(
             |error| {
                 let controller = core::str::from_utf8(controller).unwrap_or("?");
-                refused(format_args!(
+                kernel_refusal(format_args!(
                     "the controller {controller} can't be enabled (error {error})"
                 ))
             },
@@ -141,8 +142,9 @@ fn enable(controller: &[u8], depth: u32) -> Result<(), Refusal> {
 /// Moves this process to the innermost group.
 #[inline(never)]
 fn move_in(depth: u32) -> Result<(), Refusal> {
-    write(&path(depth, b"cgroup.procs"), b"0")
-        .map_err(|error| refused(format_args!("no process can be moved there (error {error})")))
+    write(&path(depth, b"cgroup.procs"), b"0").map_err(|error| {
+        kernel_refusal(format_args!("no process can be moved there (error {error})"))
+    })
 }
 
 /// The file of this name in the group that is so deep; the group without a name. What all groups
@@ -152,7 +154,7 @@ fn path(depth: u32, file: &[u8]) -> Path {
     let outer = if depth == 0 { &OUTERMOST[..PLACE.len() - 1] } else { OUTERMOST };
     let inner = INNER.get(1..depth as usize).unwrap_or_default().as_flattened();
     let slash: &[u8] = if file.is_empty() { b"" } else { b"/" };
-    Path::joined(&[outer, inner, slash, file])
+    Path::from_parts(&[outer, inner, slash, file])
 }
 
 #[inline(never)]

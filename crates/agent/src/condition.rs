@@ -25,7 +25,7 @@ use crate::{
     layers, module, netns, nft,
     path::Path,
     port::Port,
-    refusal::{Refusal, not_taken, refused, unknown},
+    refusal::{Refusal, kernel_refusal, not_taken, unknown},
     restraint::Restraint,
     shown, sysfs, tool, tracing,
     trouble::Trouble,
@@ -45,7 +45,7 @@ fn set(name: &[u8], value: &[u8]) -> Result<Held, Refusal> {
     let path = Path::of(b"/proc/sys/", path);
     let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
         errno::ENOENT => unknown("this kernel has no such sysctl"),
-        error => refused(format_args!("it can't be written to (error {error})")),
+        error => kernel_refusal(format_args!("it can't be written to (error {error})")),
     })?;
     let written = sys::write(fd, value);
     let _ = sys::close(fd);
@@ -107,7 +107,9 @@ pub(crate) fn meet(
 
 /// Why what a run of a program has can't be had where there is no program.
 pub(crate) fn of_programs() -> Refusal {
-    refused(format_args!("only a program of yours can have it: `run KERNEL --under … -- PROGRAM`"))
+    kernel_refusal(format_args!(
+        "only a program of yours can have it: `run KERNEL --under … -- PROGRAM`"
+    ))
 }
 
 /// A number of things, which the host has checked.
@@ -183,7 +185,9 @@ fn try_filter() -> Result<(), Refusal> {
     let filter = restraint()?.filter();
     tried(|| filter.map_or(Err(errno::ENOENT), Filter::install))?.map_err(|error| match error {
         errno::ENOSYS => unknown("this kernel has no system-call filters"),
-        error => refused(format_args!("the kernel does not take the filter (error {error})")),
+        error => {
+            kernel_refusal(format_args!("the kernel does not take the filter (error {error})"))
+        }
     })
 }
 
@@ -192,14 +196,14 @@ fn try_filter() -> Result<(), Refusal> {
 fn try_landlock(layers: Option<u32>) -> Result<Held, Refusal> {
     let restraint = restraint()?;
     tried(|| restraint.install_landlock())?.map_err(layers::refusal)?;
-    layers::shown(layers)
+    layers::describe_layers(layers)
 }
 
 /// What measured processes restrain themselves by.
 fn restraint() -> Result<Restraint, Refusal> {
     match Restraint::read() {
         Ok(Some(restraint)) => Ok(restraint),
-        Ok(None) => Err(refused(format_args!("/filter is missing"))),
+        Ok(None) => Err(kernel_refusal(format_args!("/filter is missing"))),
         Err(trouble) => Err((UnmetCause::Refused, trouble)),
     }
 }
@@ -213,10 +217,10 @@ fn tried(what: impl Fn() -> Result<(), i32>) -> Result<Result<(), i32>, Refusal>
     match ended {
         Ok((_, Ended::Exit(0))) => Ok(Ok(())),
         Ok((_, Ended::Exit(error))) => Ok(Err(error.cast_signed())),
-        Ok((_, Ended::Signal(signal))) => {
-            Err(refused(format_args!("it kills a process that only exits (signal {signal})")))
-        }
-        Err(error) => Err(refused(format_args!("no process to try it in (error {error})"))),
+        Ok((_, Ended::Signal(signal))) => Err(kernel_refusal(format_args!(
+            "it kills a process that only exits (signal {signal})"
+        ))),
+        Err(error) => Err(kernel_refusal(format_args!("no process to try it in (error {error})"))),
     }
 }
 

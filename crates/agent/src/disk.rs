@@ -16,7 +16,7 @@ use pathmeter_wire::{job::Job, plan};
 
 use crate::{
     file::{Held, contents, words},
-    refusal::{Refusal, not_taken, refused, unknown},
+    refusal::{Refusal, kernel_refusal, not_taken, unknown},
     tool,
     trouble::Trouble,
     unpack,
@@ -71,7 +71,7 @@ impl Disk {
         let mut words = words(how);
         let (size, maker) = (words.next().and_then(plan::number), words.next());
         let (Some(kind), Some(mib), Some(maker)) = (known, size, maker) else {
-            return Err(refused(format_args!("the agent does not understand it")));
+            return Err(kernel_refusal(format_args!("the agent does not understand it")));
         };
         fill(mib as usize)?;
         Ok(Self::Made { kind, maker: tool::read(maker)? })
@@ -135,9 +135,9 @@ impl Disk {
         })
     }
 
-    /// What the kernel says is mounted, in a root that was entered; below an overlay, what of this
-    /// file can be read.
-    pub(crate) fn shown(&self, file: &[u8]) -> Result<Held, Refusal> {
+    /// Proves that the disk is mounted, in a root that was entered, by the kernel's list of mounts;
+    /// of a squashfs also by reading this file.
+    pub(crate) fn prove_mount(&self, file: &[u8]) -> Result<Held, Refusal> {
         let (place, kind) = match self {
             Self::Memory => (&b""[..], &b""[..]),
             Self::Overlay | Self::Squashfs => (&b"/"[..], OVERLAY),
@@ -152,11 +152,12 @@ impl Disk {
         };
         let line = text[..length].split(|byte| *byte == b'\n').find(is_it);
         let text = |bytes| core::str::from_utf8(bytes).unwrap_or("?");
-        let line = line.ok_or_else(|| refused(format_args!("{} is not mounted", text(kind))))?;
+        let line =
+            line.ok_or_else(|| kernel_refusal(format_args!("{} is not mounted", text(kind))))?;
         if matches!(self, Self::Squashfs) {
-            return squashfs::shown(text(line), file);
+            return squashfs::prove_overlay(text(line), file);
         }
-        Ok(Held::told(format_args!("/proc/mounts has {}", text(line))))
+        Ok(Held::from_message(format_args!("/proc/mounts has {}", text(line))))
     }
 }
 
@@ -185,7 +186,7 @@ fn has_room(mib: usize) -> Result<(), Refusal> {
     if free >= mib + SPARE_MIB {
         return Ok(());
     }
-    Err(refused(format_args!(
+    Err(kernel_refusal(format_args!(
         "it takes {mib} MiB of the guest's memory, of which {free} are free: give it {} more by \
          --memory",
         mib + SPARE_MIB - free
@@ -198,16 +199,19 @@ fn open(flags: usize) -> Result<usize, Refusal> {
         errno::ENOENT | errno::ENXIO => unknown(
             "this kernel has no RAM disk: the module brd is in its package (CONFIG_BLK_DEV_RAM)",
         ),
-        error => refused(format_args!("/dev/ram0 can't be opened (error {error})")),
+        error => kernel_refusal(format_args!("/dev/ram0 can't be opened (error {error})")),
     })
 }
 
 fn fill_device(device: usize, mib: usize) -> Result<(), Refusal> {
     let size = sys::seek(device, 0, flag::SEEK_END).unwrap_or(0);
     if size != mib * MIB {
-        return Err(refused(format_args!("/dev/ram0 has {size} bytes instead of {mib} MiB")));
+        return Err(kernel_refusal(format_args!(
+            "/dev/ram0 has {size} bytes instead of {mib} MiB"
+        )));
     }
-    let failed = |error: i32| refused(format_args!("/dev/ram0 can't be filled (error {error})"));
+    let failed =
+        |error: i32| kernel_refusal(format_args!("/dev/ram0 can't be filled (error {error})"));
     let kept = sys::mapped();
     let zeros = sys::map(MIB, flag::MAP_PRIVATE).map_err(failed)?;
     // SAFETY: mapped just now, zeroed, and known to nobody else.

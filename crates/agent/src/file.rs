@@ -7,7 +7,7 @@ use pathmeter_probes::{
 use pathmeter_wire::{condition::MAX_SHOWN_TEXT, plan};
 
 use crate::path::Path;
-use crate::refusal::{Refusal, refused};
+use crate::refusal::{Refusal, kernel_refusal};
 
 /// Longest value that is read back.
 const MAX_VALUE: usize = MAX_SHOWN_TEXT;
@@ -24,9 +24,9 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What is told of a setting that no file shows.
+    /// The proof, in words, of a setting that no file shows.
     #[inline(never)]
-    pub(crate) fn told(what: core::fmt::Arguments<'_>) -> Self {
+    pub(crate) fn from_message(what: core::fmt::Arguments<'_>) -> Self {
         let what = Text::<MAX_VALUE>::format(what);
         let mut held = Self { text: [0; MAX_VALUE], length: what.as_bytes().len(), error: 0 };
         held.text[..held.length].copy_from_slice(what.as_bytes());
@@ -54,7 +54,7 @@ pub(crate) fn holds(path: &Path, is_right: impl Fn(&[u8]) -> bool) -> Result<Hel
     }
     let held = held.text();
     let held = core::str::from_utf8(held).unwrap_or("?").trim_end();
-    Err(refused(format_args!("the kernel holds {held} after this was written")))
+    Err(kernel_refusal(format_args!("the kernel holds {held} after this was written")))
 }
 
 /// The words of a text, without the white space between them.

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     /// An entry as the kernel writes it: number, offset, length, type, name.
-    fn written(kind: u8, name: &[u8]) -> Vec<u8> {
+    fn directory_entry(kind: u8, name: &[u8]) -> Vec<u8> {
         let mut entry = vec![0; (20 + name.len()).next_multiple_of(8)];
         let length = u16::try_from(entry.len()).unwrap();
         entry[16..18].copy_from_slice(&length.to_le_bytes());
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn entries_are_read_one_after_the_other() {
-        let entries = [written(8, b"mds"), written(4, b"meltdown")].concat();
+        let entries = [directory_entry(8, b"mds"), directory_entry(4, b"meltdown")].concat();
         let (one, rest) = first(&entries).unwrap();
         let (other, rest) = first(rest).unwrap();
         assert_eq!((one.kind, one.name), (8, &b"mds"[..]));
@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn entries_that_are_cut_or_claim_too_much_are_none() {
-        let whole = written(8, b"mds");
+        let whole = directory_entry(8, b"mds");
         assert_eq!(first(&whole[..whole.len() - 1]), None);
         for length in [0, 18, 19, 0xffff] {
             let mut wrong = whole.clone();

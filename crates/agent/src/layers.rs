@@ -3,25 +3,25 @@
 use pathmeter_probes::sys::{self, errno, nr};
 
 use crate::file::Held;
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 /// Landlock is in the kernel, and not among the modules that it was booted with.
 const EOPNOTSUPP: i32 = 95;
 /// A structure has more than the kernel knows.
 const E2BIG: i32 = 7;
 
-/// What shows that a process took so many layers, or a ruleset.
+/// Describes what a process took: this many layers, or the ruleset.
 #[inline(never)]
-pub(crate) fn shown(layers: Option<u32>) -> Result<Held, Refusal> {
+pub(crate) fn describe_layers(layers: Option<u32>) -> Result<Held, Refusal> {
     let version = version().map_err(refusal)?;
     Ok(match layers {
-        Some(1) => {
-            Held::told(format_args!("a process took 1 layer of Landlock's version {version}"))
-        }
-        Some(layers) => Held::told(format_args!(
+        Some(1) => Held::from_message(format_args!(
+            "a process took 1 layer of Landlock's version {version}"
+        )),
+        Some(layers) => Held::from_message(format_args!(
             "a process took {layers} layers of Landlock's version {version}"
         )),
-        None => Held::told(format_args!(
+        None => Held::from_message(format_args!(
             "a process took the ruleset, by Landlock's version {version}; rules about files that a \
              process does not have are left out"
         )),
@@ -43,17 +43,17 @@ pub(crate) fn refusal(error: i32) -> Refusal {
         errno::ENOSYS => {
             unknown("this kernel has no Landlock (CONFIG_SECURITY_LANDLOCK, from 5.13)")
         }
-        EOPNOTSUPP => refused(format_args!(
+        EOPNOTSUPP => kernel_refusal(format_args!(
             "this kernel was booted without Landlock: give boot:lsm=landlock as well, or --append \
              lsm=landlock"
         )),
         errno::EINVAL | E2BIG => match version() {
-            Ok(version) => refused(format_args!(
+            Ok(version) => kernel_refusal(format_args!(
                 "this kernel's Landlock has version {version}, which lacks rights that the ruleset \
                  handles"
             )),
-            Err(error) => refused(format_args!("Landlock tells no version (error {error})")),
+            Err(error) => kernel_refusal(format_args!("Landlock tells no version (error {error})")),
         },
-        error => refused(format_args!("a process can't restrict itself (error {error})")),
+        error => kernel_refusal(format_args!("a process can't restrict itself (error {error})")),
     }
 }

@@ -8,7 +8,7 @@ use pathmeter_probes::{
 
 use crate::file::{Held, contents, words};
 use crate::path::Path;
-use crate::refusal::{Refusal, refused};
+use crate::refusal::{Refusal, kernel_refusal};
 use crate::trouble::Trouble;
 
 /// Loads the module in this file with these parameters; it may refuse if they are a `?`.
@@ -39,10 +39,10 @@ pub(crate) fn loaded(name: &[u8]) -> Result<Held, Refusal> {
     let mut state = [0; 16];
     match contents(path.as_c(), &mut state) {
         Ok(length) if words(&state[..length]).eq([b"live"]) => {
-            Ok(Held::told(format_args!("its state in /sys/module reads live")))
+            Ok(Held::from_message(format_args!("its state in /sys/module reads live")))
         }
-        Ok(_) => Err(refused(format_args!("it was loaded, and is not live"))),
-        Err(errno::ENOENT) => Ok(Held::told(format_args!("it is a part of the kernel"))),
-        Err(error) => Err(refused(format_args!("its state can't be read (error {error})"))),
+        Ok(_) => Err(kernel_refusal(format_args!("it was loaded, and is not live"))),
+        Err(errno::ENOENT) => Ok(Held::from_message(format_args!("it is a part of the kernel"))),
+        Err(error) => Err(kernel_refusal(format_args!("its state can't be read (error {error})"))),
     }
 }

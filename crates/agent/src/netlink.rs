@@ -2,7 +2,7 @@
 
 use pathmeter_probes::sys::{self, nr};
 
-use crate::refusal::{Refusal, refused};
+use crate::refusal::{Refusal, kernel_refusal};
 
 /// Longest message, and most that is received at once.
 const MAX_MESSAGE: usize = 4096;
@@ -135,7 +135,9 @@ impl Socket {
         let made = unsafe { sys::checked(nr::SOCKET, [AF_NETLINK, SOCK_RAW, family, 0, 0, 0]) };
         made.map(Self).map_err(|error| match error {
             error if MISSING.contains(&error) => absent(),
-            error => refused(format_args!("the kernel has no socket for it (error {error})")),
+            error => {
+                kernel_refusal(format_args!("the kernel has no socket for it (error {error})"))
+            }
         })
     }
 

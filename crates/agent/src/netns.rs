@@ -22,7 +22,7 @@ use pathmeter_probes::{
 
 use crate::file::Held;
 use crate::netlink::{Message, Socket, attribute};
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 const NETLINK_ROUTE: usize = 0;
 /// Kinds of messages.
@@ -105,7 +105,7 @@ pub(crate) fn join(form: &[u8]) -> Result<Held, Refusal> {
     near.close();
     far.close();
     far::set_there();
-    Ok(Held::told(format_args!("near and far are veth devices {peers}, up and running")))
+    Ok(Held::from_message(format_args!("near and far are veth devices {peers}, up and running")))
 }
 
 /// A bridge between the two, in a namespace of its own, as that of a host is for its containers.
@@ -172,7 +172,7 @@ impl Space {
 
     /// A new one, which this process enters, kept at this place; its devices have no IPv6.
     fn new(place: &'static [u8]) -> Result<Self, Refusal> {
-        let failed = |error| refused(format_args!("no network namespace (error {error})"));
+        let failed = |error| kernel_refusal(format_args!("no network namespace (error {error})"));
         sys::unshare(flag::CLONE_NEWNET).map_err(failed)?;
         let place = CStr::new(place);
         sys::open(place, flag::O_WRONLY | flag::O_CREAT, 0o444)
@@ -184,9 +184,9 @@ impl Space {
     }
 
     fn enter(&self) -> Result<(), Refusal> {
-        sys::enter_namespace(self.file)
-            .map(drop)
-            .map_err(|error| refused(format_args!("no way back to a namespace (error {error})")))
+        sys::enter_namespace(self.file).map(drop).map_err(|error| {
+            kernel_refusal(format_args!("no way back to a namespace (error {error})"))
+        })
     }
 
     fn close(self) {
@@ -285,13 +285,15 @@ impl Space {
         }
         let name = device.name.strip_suffix(b"\0").unwrap_or_default();
         let name = core::str::from_utf8(name).unwrap_or("?");
-        Err(refused(format_args!("the kernel does not show the device {name} as up and running")))
+        Err(kernel_refusal(format_args!(
+            "the kernel does not show the device {name} as up and running"
+        )))
     }
 }
 
 #[inline(never)]
 fn failed(what: &str, error: i32) -> Refusal {
-    refused(format_args!("the kernel {what} (error {error})"))
+    kernel_refusal(format_args!("the kernel {what} (error {error})"))
 }
 
 /// What makes a pair of devices, the other one in the namespace of this file.

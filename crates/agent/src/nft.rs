@@ -11,7 +11,7 @@ use pathmeter_probes::sys;
 
 use crate::file::Held;
 use crate::netlink::{Message, Socket};
-use crate::refusal::{Refusal, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 const NETLINK_NETFILTER: usize = 12;
 /// Kinds of messages: those that begin and end a batch, and those of nftables.
@@ -56,13 +56,13 @@ pub(crate) fn add(rules: u32) -> Result<Held, Refusal> {
         })?;
         added = next;
     }
-    let listed = listed(&socket)?;
+    let listed = count_listed_rules(&socket)?;
     let _ = sys::close(socket.0);
     if listed != rules {
-        return Err(refused(format_args!("the kernel lists {listed} nftables rules")));
+        return Err(kernel_refusal(format_args!("the kernel lists {listed} nftables rules")));
     }
     let plural = if rules == 1 { "" } else { "s" };
-    Ok(Held::told(format_args!("the kernel lists {listed} nftables rule{plural}")))
+    Ok(Held::from_message(format_args!("the kernel lists {listed} nftables rule{plural}")))
 }
 
 /// Sends what is put between the begin and the end of a batch, which is made as a whole.
@@ -72,7 +72,7 @@ fn batch(socket: &Socket, put: impl FnOnce(&mut Message)) -> Result<(), Refusal>
     put(&mut message);
     message.begin(BATCH_END, 0, |it| it.head(0, NFTABLES));
     socket.send(&message).and_then(|()| socket.acknowledged()).map_err(|error| {
-        refused(format_args!("the kernel does not take nftables rules (error {error})"))
+        kernel_refusal(format_args!("the kernel does not take nftables rules (error {error})"))
     })
 }
 
@@ -127,8 +127,8 @@ fn expression(list: &mut Message, name: &[u8], data: impl FnOnce(&mut Message)) 
     });
 }
 
-/// How many rules the kernel lists in our chain.
-fn listed(socket: &Socket) -> Result<u32, Refusal> {
+/// Counts the rules that the kernel lists in our chain.
+fn count_listed_rules(socket: &Socket) -> Result<u32, Refusal> {
     let mut message = Message::default();
     message.begin(GET_RULE, DUMP, |it| {
         it.head(IPV4, 0);
@@ -137,7 +137,7 @@ fn listed(socket: &Socket) -> Result<u32, Refusal> {
     });
     let count = socket.send(&message).and_then(|()| socket.count(NEW_RULE));
     count.map_err(|error| {
-        refused(format_args!("the kernel does not list its rules (error {error})"))
+        kernel_refusal(format_args!("the kernel does not list its rules (error {error})"))
     })
 }
 

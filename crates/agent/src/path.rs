@@ -16,9 +16,9 @@ impl Path {
         Self(path)
     }
 
-    /// These parts one after the other.
+    /// The path of these parts, one after the other, cut to the longest path that fits.
     #[inline(never)]
-    pub(crate) fn joined(parts: &[&[u8]]) -> Self {
+    pub(crate) fn from_parts(parts: &[&[u8]]) -> Self {
         let mut path = Self([0; MAX_PATH]);
         let mut length = 0;
         for part in parts {

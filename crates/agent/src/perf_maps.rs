@@ -48,7 +48,7 @@ impl PerfMaps {
     pub(crate) fn keep(&mut self, run: u64) {
         each_entry(CStr::new(b"/tmp\0"), |entry| {
             let Some(process) = process_of(entry.name) else { return };
-            let path = Path::joined(&[b"/tmp/", entry.name]);
+            let path = Path::from_parts(&[b"/tmp/", entry.name]);
             // A FIFO would wait for a writer.
             let opened = sys::open(path.as_c(), flag::O_RDONLY | flag::O_NONBLOCK, 0);
             let Ok(file) = opened else { return };

@@ -29,10 +29,10 @@ pub(crate) fn read() -> Result<Plan, Trouble> {
         .map_err(|error| -> Trouble {
             Text::format(format_args!("/plan can't be read (error {error})"))
         })?;
-    parsed(text.get(..length).unwrap_or_default())
+    parse_plan(text.get(..length).unwrap_or_default())
 }
 
-fn parsed(text: &[u8]) -> Result<Plan, Trouble> {
+fn parse_plan(text: &[u8]) -> Result<Plan, Trouble> {
     Plan::read(text).map_err(|error| Text::format(format_args!("/plan: {error}")))
 }
 
@@ -43,10 +43,10 @@ mod tests {
 
     #[test]
     fn a_plan_that_is_malformed_is_an_abort_that_names_the_line() {
-        let trouble = parsed(b"suite exact\nstarts\n").unwrap_err();
+        let trouble = parse_plan(b"suite exact\nstarts\n").unwrap_err();
         assert_eq!(trouble.as_bytes(), b"/plan: line 2 of the plan is not a `runs` line");
-        assert!(parsed(&[b'x'; MAX_PLAN + 1]).is_err());
+        assert!(parse_plan(&[b'x'; MAX_PLAN + 1]).is_err());
         let plan = Plan::new(Suite::Elapsed, 1);
-        assert_eq!(parsed(plan.to_string().as_bytes()).unwrap(), plan);
+        assert_eq!(parse_plan(plan.to_string().as_bytes()).unwrap(), plan);
     }
 }

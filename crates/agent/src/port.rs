@@ -86,7 +86,7 @@ impl Port {
 
     /// Sends what a file shows of the condition's settings.
     pub(crate) fn send_shown(&mut self, shown: &message::Shown<'_>) {
-        if let Some(frame) = message::shown(&mut self.frame, shown) {
+        if let Some(frame) = message::write_shown(&mut self.frame, shown) {
             put(self.way, frame);
         }
     }

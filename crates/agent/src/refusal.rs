@@ -12,14 +12,14 @@ pub(crate) fn unknown(what: &str) -> Refusal {
     (UnmetCause::Unknown, Text::format(format_args!("{what}")))
 }
 
-/// The kernel knows it, and does not take it.
+/// The kernel knows the setting, and does not take it for this reason.
 #[inline(never)]
-pub(crate) fn refused(what: core::fmt::Arguments<'_>) -> Refusal {
+pub(crate) fn kernel_refusal(what: core::fmt::Arguments<'_>) -> Refusal {
     (UnmetCause::Refused, Text::format(what))
 }
 
 /// The kernel refuses the value with this error.
 #[inline(never)]
 pub(crate) fn not_taken(error: i32) -> Refusal {
-    refused(format_args!("the kernel does not take this value (error {error})"))
+    kernel_refusal(format_args!("the kernel does not take this value (error {error})"))
 }

@@ -91,7 +91,7 @@ impl Roots {
         let trouble = |text: Trouble| (UnmetCause::Refused, text);
         let roots = Self::new(job.archive, disk).map_err(trouble)?;
         roots.enter().map_err(trouble)?;
-        let shown = disk.shown(job.executable);
+        let shown = disk.prove_mount(job.executable);
         roots.leave().map_err(trouble)?;
         roots.forget();
         shown

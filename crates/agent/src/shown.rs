@@ -95,7 +95,7 @@ fn lines(path: CStr<'_>, mut take: impl FnMut(&[u8])) -> Result<(), i32> {
 mod tests {
     use super::*;
 
-    fn found(text: &[u8], part: &[u8]) -> Vec<u8> {
+    fn find_lines(text: &[u8], part: &[u8]) -> Vec<u8> {
         let (process, thread) = (std::process::id(), std::thread::current().id());
         let path = std::env::temp_dir().join(format!("pathmeter-shown-{process}-{thread:?}"));
         std::fs::write(&path, text).unwrap();
@@ -114,14 +114,14 @@ mod tests {
     #[test]
     fn lines_that_hold_a_part_are_found_however_long_others_are() {
         let long = [&b"x".repeat(3 * MAX_LINE)[..], b"\none two\nthree\ntwo"].concat();
-        assert_eq!(found(&long, b"two"), b"one two\ntwo\n");
-        assert_eq!(found(b"always [never]\n", b""), b"always [never]\n");
-        assert_eq!(found(b"", b""), b"");
+        assert_eq!(find_lines(&long, b"two"), b"one two\ntwo\n");
+        assert_eq!(find_lines(b"always [never]\n", b""), b"always [never]\n");
+        assert_eq!(find_lines(b"", b""), b"");
     }
 
     #[test]
     fn no_more_is_kept_than_is_sent() {
-        assert_eq!(found(&b"line\n".repeat(1000), b"").len(), MAX_SHOWN_TEXT);
+        assert_eq!(find_lines(&b"line\n".repeat(1000), b"").len(), MAX_SHOWN_TEXT);
     }
 
     #[test]

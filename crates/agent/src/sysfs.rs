@@ -4,7 +4,7 @@ use pathmeter_probes::sys::{self, errno, flag};
 
 use crate::file::{Held, holds, words};
 use crate::path::Path;
-use crate::refusal::{Refusal, not_taken, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, not_taken, unknown};
 
 const EACCES: i32 = 13;
 const EISDIR: i32 = 21;
@@ -12,12 +12,12 @@ const EISDIR: i32 = 21;
 /// Writes this value to the file, and reads it back where that can be done.
 #[inline(never)]
 pub(crate) fn set(file: &[u8], value: &[u8]) -> Result<Held, Refusal> {
-    let path = Path::joined(&[b"/sys/", file]);
+    let path = Path::from_parts(&[b"/sys/", file]);
     let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
         errno::ENOENT => unknown("this kernel has no such file below /sys"),
-        EACCES => refused(format_args!("this file of the kernel's can't be written to")),
-        EISDIR => refused(format_args!("this is a folder")),
-        error => refused(format_args!("it can't be written to (error {error})")),
+        EACCES => kernel_refusal(format_args!("this file of the kernel's can't be written to")),
+        EISDIR => kernel_refusal(format_args!("this is a folder")),
+        error => kernel_refusal(format_args!("it can't be written to (error {error})")),
     })?;
     let written = sys::write(fd, value);
     let _ = sys::close(fd);

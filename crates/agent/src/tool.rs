@@ -16,7 +16,7 @@ use crate::{
     file::Held,
     path::Path,
     pointers::pointers,
-    refusal::{Refusal, refused},
+    refusal::{Refusal, kernel_refusal},
     unpack,
 };
 
@@ -46,20 +46,22 @@ const HIGH: usize = 16;
 pub(crate) fn execute(file: &[u8]) -> Result<Held, Refusal> {
     let job = read(file)?;
     execute_job(&job, None)?;
-    Ok(Held::told(format_args!("{} took it", name(&job))))
+    Ok(Held::from_message(format_args!("{} took it", name(&job))))
 }
 
 /// Reads the program in this file, which stays in memory.
 #[inline(never)]
 pub(crate) fn read(file: &[u8]) -> Result<Job<'static>, Refusal> {
     let path = Path::of(b"", file.iter().copied());
-    let unread = |error: i32| refused(format_args!("its program can't be read (error {error})"));
+    let unread =
+        |error: i32| kernel_refusal(format_args!("its program can't be read (error {error})"));
     let fd = sys::open(path.as_c(), flag::O_RDONLY, 0).map_err(unread)?;
     let bytes = sys::map_file(fd).map_err(unread)?;
     let _ = sys::close(fd);
-    let job = Job::read(bytes).map_err(|error| refused(format_args!("its program: {error}")))?;
+    let job =
+        Job::read(bytes).map_err(|error| kernel_refusal(format_args!("its program: {error}")))?;
     for record in Records::of(job.archive) {
-        record.map_err(|error| refused(format_args!("its program: {error}")))?;
+        record.map_err(|error| kernel_refusal(format_args!("its program: {error}")))?;
     }
     Ok(job)
 }
@@ -69,7 +71,9 @@ pub(crate) fn read(file: &[u8]) -> Result<Job<'static>, Refusal> {
 #[inline(never)]
 pub(crate) fn execute_job(job: &Job<'_>, files: Option<&[u8]>) -> Result<(), Refusal> {
     make_root(job, files).map_err(|error| {
-        refused(format_args!("there is no room for its program (error {error}): more --memory"))
+        kernel_refusal(format_args!(
+            "there is no room for its program (error {error}): more --memory"
+        ))
     })?;
     let ended = execute_here(job);
     let _ = sys::change_folder(TOP);
@@ -108,7 +112,7 @@ fn execute_here(job: &Job<'_>) -> Result<(), Refusal> {
     let kept = sys::mapped();
     let (arguments, environment) =
         (pointers(job.arguments).map_err(trouble)?, pointers(job.environment).map_err(trouble)?);
-    let failed = |error: i32| refused(format_args!("it can't be executed (error {error})"));
+    let failed = |error: i32| kernel_refusal(format_args!("it can't be executed (error {error})"));
     let output = sys::memory_file(CStr::new(b"output\0")).map_err(failed)?;
     let mut error = 0;
     let ended = task::in_child(|| {
@@ -124,9 +128,11 @@ fn execute_here(job: &Job<'_>) -> Result<(), Refusal> {
         Err(error) => Err(failed(error)),
         Ok((_, Ended::Exit(_))) if error != 0 => Err(failed(error)),
         Ok((_, Ended::Exit(0))) => Ok(()),
-        Ok((_, Ended::Exit(code))) => Err(refused(format_args!("{name} ends with {code}: {said}"))),
+        Ok((_, Ended::Exit(code))) => {
+            Err(kernel_refusal(format_args!("{name} ends with {code}: {said}")))
+        }
         Ok((_, Ended::Signal(signal))) => {
-            Err(refused(format_args!("signal {signal} ends {name}: {said}")))
+            Err(kernel_refusal(format_args!("signal {signal} ends {name}: {said}")))
         }
     }
 }

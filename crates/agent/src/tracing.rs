@@ -12,7 +12,7 @@ use pathmeter_probes::{
 
 use crate::file::{self, Held, contents, words};
 use crate::path::Path;
-use crate::refusal::{Refusal, not_taken, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, not_taken, unknown};
 
 /// Where the file system is mounted, and its files.
 const PLACE: &[u8] = b"/tracing\0";
@@ -30,7 +30,7 @@ pub(crate) fn tracepoint(name: &[u8]) -> Result<Held, Refusal> {
     mounted(|| {
         let path = name.iter().map(|byte| if *byte == b':' { b'/' } else { *byte });
         enable(path, NO_TRACEPOINT)?;
-        Ok(Held::told(format_args!("the tracepoint's file enable reads 1")))
+        Ok(Held::from_message(format_args!("the tracepoint's file enable reads 1")))
     })
 }
 
@@ -47,12 +47,12 @@ pub(crate) fn kprobe(function: &[u8]) -> Result<Held, Refusal> {
                 unknown("this kernel has no kprobes by files (CONFIG_KPROBE_EVENTS)")
             }
             errno::ENOENT => unknown("this kernel has no such function, or it is inlined"),
-            errno::EINVAL => refused(format_args!("this function can't have a kprobe")),
+            errno::EINVAL => kernel_refusal(format_args!("this function can't have a kprobe")),
             error => not_taken(error),
         })?;
         let path = b"kprobes/p_".iter().copied().chain(event).chain(*b"_0");
         enable(path, "the kernel has not made the kprobe")?;
-        Ok(Held::told(format_args!("the kprobe's file enable reads 1")))
+        Ok(Held::from_message(format_args!("the kprobe's file enable reads 1")))
     })
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn function(name: &[u8]) -> Result<Held, Refusal> {
         for (file, word) in [(FILTER, name), (TRACER, "function")] {
             shows(file, word.as_bytes())?;
         }
-        Ok(Held::told(format_args!("the tracer is function, and its filter has this one")))
+        Ok(Held::from_message(format_args!("the tracer is function, and its filter has this one")))
     })
 }
 
@@ -91,7 +91,9 @@ fn mounted<T>(what: impl FnOnce() -> Result<T, Refusal>) -> Result<T, Refusal> {
     let kind = CStr::new(b"tracefs\0");
     sys::mount(kind, place, kind).map_err(|error| match error {
         errno::ENODEV => unknown("this kernel has no tracing (CONFIG_TRACING)"),
-        error => refused(format_args!("its tracing file system can't be mounted (error {error})")),
+        error => {
+            kernel_refusal(format_args!("its tracing file system can't be mounted (error {error})"))
+        }
     })?;
     let done = what();
     let _ = sys::unmount(place, flag::MNT_DETACH);
@@ -103,7 +105,7 @@ fn enable(folder: impl Iterator<Item = u8>, absent: &str) -> Result<(), Refusal>
     let path = Path::of(b"/tracing/events/", folder.chain(*b"/enable"));
     let fd = sys::open(path.as_c(), flag::O_WRONLY, 0).map_err(|error| match error {
         errno::ENOENT => unknown(absent),
-        error => refused(format_args!("it can't be switched on (error {error})")),
+        error => kernel_refusal(format_args!("it can't be switched on (error {error})")),
     })?;
     let written = sys::write(fd, b"1");
     let _ = sys::close(fd);
@@ -115,12 +117,12 @@ fn enable(folder: impl Iterator<Item = u8>, absent: &str) -> Result<(), Refusal>
 pub(crate) fn shows(file: CStr<'_>, word: &[u8]) -> Result<(), Refusal> {
     let mut text = [0; MAX_TEXT];
     let length = contents(file, &mut text)
-        .map_err(|error| refused(format_args!("it can't be read back (error {error})")))?;
+        .map_err(|error| kernel_refusal(format_args!("it can't be read back (error {error})")))?;
     if words(&text[..length]).any(|held| held == word) {
         return Ok(());
     }
     let held = core::str::from_utf8(&text[..length]).unwrap_or("?").trim_end();
-    Err(refused(format_args!("the kernel holds {held} after this was written")))
+    Err(kernel_refusal(format_args!("the kernel holds {held} after this was written")))
 }
 
 /// Adds a line to one of the files.

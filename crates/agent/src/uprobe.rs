@@ -14,7 +14,7 @@ use pathmeter_wire::message::UnmetCause;
 
 use crate::disk::Disk;
 use crate::file::Held;
-use crate::refusal::{Refusal, not_taken, refused, unknown};
+use crate::refusal::{Refusal, kernel_refusal, not_taken, unknown};
 use crate::root::Roots;
 use crate::tracing;
 use crate::trouble::Trouble;
@@ -42,7 +42,7 @@ impl Uprobes {
         let number = self.0.as_bytes().len();
         let text = |bytes| core::str::from_utf8(bytes).unwrap_or_default();
         writeln!(self.0, "p:pathmeter/at{number} {}:{}", text(file), text(offset))
-            .map_err(|_| refused(format_args!("there are too many probes")))?;
+            .map_err(|_| kernel_refusal(format_args!("there are too many probes")))?;
         let trouble = |text: Trouble| (UnmetCause::Refused, text);
         let roots = Roots::new(archive, Disk::Memory).map_err(trouble)?;
         roots.enter().map_err(trouble)?;
@@ -50,7 +50,7 @@ impl Uprobes {
         self.remove();
         roots.leave().map_err(trouble)?;
         roots.forget();
-        tried.map(|()| Held::told(format_args!("the probe's file enable reads 1")))
+        tried.map(|()| Held::from_message(format_args!("the probe's file enable reads 1")))
     }
 
     /// Sets them in this root.
@@ -60,7 +60,7 @@ impl Uprobes {
         }
         tracing::add(EVENTS, self.0.as_bytes()).map_err(|error| match error {
             errno::ENOENT => unknown("this kernel has no uprobes by files (CONFIG_UPROBE_EVENTS)"),
-            errno::EINVAL => refused(format_args!("this can't have a uprobe")),
+            errno::EINVAL => kernel_refusal(format_args!("this can't have a uprobe")),
             error => not_taken(error),
         })?;
         tracing::add(ENABLE, b"1").map_err(not_taken)?;

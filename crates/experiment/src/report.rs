@@ -153,7 +153,7 @@ fn judged(
             let found = checks.into_iter().flatten().find(|seen| seen.name == *check);
             let found = found.ok_or_else(|| format!("{check} was not told"));
             found.and_then(|seen| match value {
-                Some(value) => Ok((told(seen.value == *value), seen.value.clone())),
+                Some(value) => Ok((to_outcome(seen.value == *value), seen.value.clone())),
                 None => bounded(&seen.value, *at_least, *at_most),
             })
         }
@@ -167,7 +167,7 @@ fn judged(
     seen.unwrap_or_else(|reason| (ExpectationOutcome::Inconclusive, reason))
 }
 
-fn told(holds: bool) -> ExpectationOutcome {
+fn to_outcome(holds: bool) -> ExpectationOutcome {
     if holds { ExpectationOutcome::Holds } else { ExpectationOutcome::Fails }
 }
 
@@ -179,7 +179,7 @@ fn value(
     metric: Metric,
     classes: &[String],
 ) -> Result<u64, String> {
-    let measured = found(experiment, &experiment.paths, &observed.cells, place)?;
+    let measured = find_cell(experiment, &experiment.paths, &observed.cells, place)?;
     let value =
         if metric == Metric::Census { measured.met(classes) } else { measured.value(metric) };
     value.ok_or_else(|| format!("{}, {}: not recorded", place.subject, place.path))
@@ -187,11 +187,12 @@ fn value(
 
 /// What two CPUs need for calls in percent of what one needs, or why that is not known.
 fn percent(experiment: &Experiment, observed: &Observed, place: &CellPlace) -> Result<u64, String> {
-    found(experiment, &experiment.elapsed, &observed.elapsed, place).map(|elapsed| elapsed.percent)
+    find_cell(experiment, &experiment.elapsed, &observed.elapsed, place)
+        .map(|elapsed| elapsed.percent)
 }
 
-/// What was measured at `place`, where `rows` has a cell for each of `paths`.
-fn found<'a, T>(
+/// Finds what was measured at `place`, where `rows` has a cell for each of `paths`.
+fn find_cell<'a, T>(
     experiment: &Experiment,
     paths: &[ExperimentPath],
     rows: &'a [Vec<ObservedCell<T>>],
@@ -237,7 +238,7 @@ fn difference(
         None => grouped(left),
     };
     let bounds = expected([at_least, at_most].map(|bound| bound.map(|b| grouped(b.into()))));
-    (told(holds), format!("{seen}; {bounds}"))
+    (to_outcome(holds), format!("{seen}; {bounds}"))
 }
 
 /// Judges the number that a check tells.
@@ -268,7 +269,7 @@ fn quotient(
         && at_most.is_none_or(|most| quotient <= u128::from(most));
     let [left, right, seen] = [left, right, quotient].map(factor);
     let bounds = expected([at_least, at_most].map(|bound| bound.map(|b| factor(b.into()))));
-    Ok((told(holds), format!("{left} / {right} = {seen}; {bounds}")))
+    Ok((to_outcome(holds), format!("{left} / {right} = {seen}; {bounds}")))
 }
 
 /// `-1234567` as `-1,234,567`.

@@ -37,11 +37,11 @@ row = [{ label = "P4", values = ["1"] }]
 "#;
 
 fn with(expectation: &str) -> Result<Experiment, ExperimentError> {
-    parsed(TEXT, expectation)
+    parse_with_expectation(TEXT, expectation)
 }
 
-/// The experiment with this expectation; with a counter-example, if it has none of its own.
-fn parsed(text: &str, expectation: &str) -> Result<Experiment, ExperimentError> {
+/// Parses an experiment with this expectation, which gets a counter-example if it has none.
+fn parse_with_expectation(text: &str, expectation: &str) -> Result<Experiment, ExperimentError> {
     let counter = if expectation.contains("counter_example") { "" } else { COUNTER };
     let expectation = format!("[[expect]]\nstatement = \"it\"\n{counter}\n{expectation}");
     Experiment::parse(&format!("{text}\n{expectation}\n"))
@@ -281,7 +281,7 @@ fn a_check_that_is_not_shown_is_not_expected() {
     };
     assert_eq!(with(&rule.replace("NT", "AC")), refused("AC"));
     let nowhere = TEXT.replace("checks_of = \"flags.isolation\"", "");
-    assert_eq!(parsed(&nowhere, rule), refused("NT"));
+    assert_eq!(parse_with_expectation(&nowhere, rule), refused("NT"));
 }
 
 #[test]
@@ -344,7 +344,7 @@ at_most = 0
 /// The test's experiment, with the census among its metrics.
 fn with_census(expectation: &str) -> Result<Experiment, ExperimentError> {
     let text = TEXT.replace(r#"["instructions", "worst"]"#, r#"["census"]"#);
-    parsed(&text, expectation)
+    parse_with_expectation(&text, expectation)
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl EventLimit {
             }
             word => {
                 let unknown = || unknown_event(word, &[INSTRUCTIONS, SLOW, ALL]);
-                What::One(Event::named(word).ok_or_else(unknown)?)
+                What::One(Event::from_name(word).ok_or_else(unknown)?)
             }
         };
         Ok(Self { what, passes })
@@ -81,7 +81,7 @@ impl EventLimit {
 
     /// Whether `event` is one of these.
     fn holds(self, event: &EventComparison) -> bool {
-        match (self.what, Event::named(&event.event)) {
+        match (self.what, Event::from_name(&event.event)) {
             (What::Slow, Some(Event::Slow(_))) => true,
             (What::One(one), Some(event)) => one == event,
             (What::All, Some(_)) => event.counts(),
@@ -128,7 +128,7 @@ impl EventGate {
     }
 
     /// The events that the user named one by one; none if nothing was named.
-    pub fn named(&self) -> impl Iterator<Item = Event> + '_ {
+    pub fn named_events(&self) -> impl Iterator<Item = Event> + '_ {
         let chosen = self.0.iter().filter(|_| self.wants_events());
         chosen.filter_map(|gated| match gated.what {
             What::One(event) => Some(event),
@@ -251,8 +251,8 @@ mod tests {
     #[test]
     fn the_clock_is_refused_since_it_is_not_compared() {
         assert!("clock".parse::<EventGate>().is_err());
-        assert_eq!(gate("loads,slow").named().collect::<Vec<_>>(), [Event::Loads]);
-        assert_eq!(EventGate::usual().named().count(), 0);
+        assert_eq!(gate("loads,slow").named_events().collect::<Vec<_>>(), [Event::Loads]);
+        assert_eq!(EventGate::usual().named_events().count(), 0);
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Gate {
             worse: Vec::new(),
             missing: Vec::new(),
             new: Vec::new(),
-            compared: compared(comparison.summary),
+            compared: count_compared_paths(comparison.summary),
         };
         let mut rules = Vec::new();
         for row in &comparison.paths {
@@ -63,7 +63,8 @@ impl Gate {
         let [base, new] = sides;
         if wanted.events.wants_events() {
             gate.missing.extend(uncounted(base.paths.iter().chain(&new.paths)));
-            gate.missing.extend(wanted.events.named().filter_map(|it| not_compared(it, sides)));
+            gate.missing
+                .extend(wanted.events.named_events().filter_map(|it| not_compared(it, sides)));
             if base.unit() == Unit::Clock || new.unit() == Unit::Clock {
                 gate.missing.push("any events (this QEMU takes no plugin)".to_owned());
             }
@@ -238,8 +239,8 @@ fn is_retired(event: Event) -> bool {
     matches!(event, Event::User | Event::Kernel)
 }
 
-/// How many paths have a verdict on numbers.
-fn compared(summary: Summary) -> usize {
+/// Counts the paths whose verdict compares numbers: all but unsupported and broken ones.
+fn count_compared_paths(summary: Summary) -> usize {
     let without = [Verdict::Unsupported, Verdict::Broken].map(|verdict| summary.count(verdict));
     summary.paths.saturating_sub(without.iter().sum())
 }

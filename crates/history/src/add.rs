@@ -138,7 +138,7 @@ impl Addition<'_> {
             let (id, part) = self.keep(path, false, row.is_some(), entry)?;
             layout.push(gap, part);
             if let Some(row) = row {
-                let values = measured(id, self.number, part, row);
+                let values = measured_row_values(id, self.number, part, row);
                 let inserted = row::insert(self.tables.connection, "measured", values);
                 inserted.map_err(|error| self.tables.failed(&error))?;
             }
@@ -196,8 +196,8 @@ fn read_back(tables: Tables<'_>, number: u64, bytes: &[u8]) -> Result<(), Histor
     Err(tables.corrupt(format!("the document of result {number} is another one")))
 }
 
-/// The row of a path in a result.
-fn measured(path: i64, number: u64, part: i64, row: &NewRow<'_>) -> Vec<Value> {
+/// The values of a row of the table `measured`, which holds a path of one result.
+fn measured_row_values(path: i64, number: u64, part: i64, row: &NewRow<'_>) -> Vec<Value> {
     // Values are bounded so that they fit.
     let value = |value: Option<u64>| value.map_or(Value::Null, integer);
     vec![

@@ -38,14 +38,14 @@ pub fn blame(
     let rows = rows(store, path, label)?;
     let configurations = store.tables().configurations()?.into_iter().collect();
     let candidates = candidates(&rows, &configurations, across);
-    let compared = compared(store, &rows, &configurations, &candidates)?;
+    let compared = compare_counts(store, &rows, &configurations, &candidates)?;
     let mut sessions = Sessions::new(store, path);
     let mut steps = Vec::new();
     for (candidate, comparison) in candidates.into_iter().zip(compared) {
         let Candidate { base, new, always, .. } = candidate;
         let [base, new] = [base, new].map(|row| rows[row].kept.clone());
         let times = if candidate.is_compared(true) {
-            sessions.compared(base.number, new.number)?
+            sessions.compare_results(base.number, new.number)?
         } else {
             None
         };
@@ -97,7 +97,7 @@ struct PathRow {
 /// In the order of the results.
 fn rows(store: &Store, path: &str, label: Option<&str>) -> Result<Vec<PathRow>, HistoryError> {
     let mut measured: HashMap<u64, Measured> =
-        store.measured(path)?.into_iter().map(|it| (it.result, it)).collect();
+        store.read_path_results(path)?.into_iter().map(|it| (it.result, it)).collect();
     let row = |ResultRow { kept, configuration, .. }: ResultRow| {
         let Measured { point, part, cost, .. } = measured.remove(&kept.number)?;
         Some(PathRow { kept, point, configuration, part, cost })
@@ -205,8 +205,9 @@ fn of_counts<'a>(
 /// The row that was new in the comparison before, and its path.
 type Last = Option<(usize, PathResult)>;
 
-/// The comparison of the counts of each candidate that can be compared.
-fn compared(
+/// Compares the counts of each candidate's results; None for a candidate whose counts can't be
+/// compared.
+fn compare_counts(
     store: &Store,
     rows: &[PathRow],
     configurations: &HashMap<i64, Fingerprint>,

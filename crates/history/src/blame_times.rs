@@ -27,8 +27,9 @@ impl<'a> Sessions<'a> {
         Self { store, path, last: None }
     }
 
-    /// The path in two results; None of one boot and several, which can't be compared.
-    pub(crate) fn compared(
+    /// Compares the path's times in two results; None if one result has one boot and the other
+    /// several, which can't be compared.
+    pub(crate) fn compare_results(
         &mut self,
         base: u64,
         new: u64,

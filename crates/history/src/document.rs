@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn joined(split: &Split<'_>) -> Vec<u8> {
+    fn join_split(split: &Split<'_>) -> Vec<u8> {
         let (mut bytes, mut rest) = (Vec::new(), &split.skeleton[..]);
         for (gap, entry) in &split.entries {
             bytes.extend_from_slice(&rest[..*gap]);
@@ -135,12 +135,12 @@ mod tests {
             "\u{feff} { \"paths\" : [ {\n\"x\": 1 } ,\n\n3 ] } ",
         ] {
             let split = split(text.as_bytes()).unwrap();
-            assert_eq!(joined(&split), text.as_bytes());
+            assert_eq!(join_split(&split), text.as_bytes());
         }
         assert_eq!(split(b"{\"paths\":[{\"x\":1}, 22]}").unwrap().entries[1], (2, &b"22"[..]));
         let boots = b"{\"boots\":[{\"paths\":[1, 2]},{\"paths\":[3],\"a\":4}]}";
         let split_boots = split(boots).unwrap();
-        assert_eq!((split_boots.entries.len(), joined(&split_boots)), (3, boots.to_vec()));
+        assert_eq!((split_boots.entries.len(), join_split(&split_boots)), (3, boots.to_vec()));
         assert!(split(b"{}").is_none());
     }
 

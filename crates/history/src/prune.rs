@@ -19,11 +19,12 @@ pub enum Pruned<'a> {
     Numbered(&'a [u64]),
 }
 
-/// Which of `all`, which are in their order, and of `label` if that is given.
+/// Selects the results to remove from `all`, which are in their order; with a label, only among
+/// those of this label.
 ///
 /// # Errors
 /// There is none of a number.
-pub(crate) fn chosen(
+pub(crate) fn select_results(
     all: &[ResultRow],
     what: Pruned<'_>,
     label: Option<&str>,

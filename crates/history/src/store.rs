@@ -9,7 +9,7 @@ use crate::HistoryError;
 use crate::add::{Added, NewResult, add};
 use crate::database::Database;
 use crate::kept_document::KeptDocument;
-use crate::prune::{Pruned, chosen, remove};
+use crate::prune::{Pruned, remove, select_results};
 use crate::salvage::Found;
 use crate::tables::{Measured, PathRow, ResultRow, SKELETONS, Tables};
 
@@ -64,7 +64,7 @@ impl Store {
     pub fn history(&self, label: Option<&str>, paths: &[&str]) -> Result<History, HistoryError> {
         let results = self.results(label)?;
         let series = |name: &&str| {
-            let measured = self.measured(name)?.into_iter();
+            let measured = self.read_path_results(name)?.into_iter();
             let mut points: HashMap<u64, _> = measured.map(|it| (it.result, it.point)).collect();
             let points = results.iter().map(|kept| points.remove(&kept.number)).collect();
             Ok(PathHistory { path: (*name).to_owned(), points })
@@ -73,10 +73,10 @@ impl Store {
         Ok(History { schema: HistorySchema::V1, results, paths })
     }
 
-    /// All results that can be found, or those of one label, in their order; and what is damaged,
-    /// where something is. Then they are in the order of their numbers, and a row that is damaged
-    /// itself may have any label.
-    pub fn found(&self, label: Option<&str>) -> (Vec<Found>, Vec<HistoryError>) {
+    /// Finds all results, or those of one label, in their order, and what is damaged. If something
+    /// is damaged, the results are in the order of their numbers, and a row that is damaged itself
+    /// may have any label.
+    pub fn find_results(&self, label: Option<&str>) -> (Vec<Found>, Vec<HistoryError>) {
         // A page in which one row is damaged gives its others: each has its hash. Where this can't
         // be set, less is found.
         let _ = self.tables().connection.pragma_update(None, "cell_size_check", false);
@@ -113,7 +113,7 @@ impl Store {
         let change = self.database.begin()?;
         let tables = Tables { connection: &change, file: &file };
         let all = tables.results(&tables.total()?)?;
-        let gone = chosen(&all, what, label)?;
+        let gone = select_results(&all, what, label)?;
         if !dry && !gone.is_empty() {
             remove(tables, &all, &gone)?;
             change.commit().map_err(|error| HistoryError::sqlite(&file, &error))?;
@@ -137,11 +137,11 @@ impl Store {
         self.tables().results(&self.tables().total()?)
     }
 
-    /// A path in all results that have it.
-    pub(crate) fn measured(&self, name: &str) -> Result<Vec<Measured>, HistoryError> {
+    /// Reads the rows of the path called `name`, one for each result that has it.
+    pub(crate) fn read_path_results(&self, name: &str) -> Result<Vec<Measured>, HistoryError> {
         let path = self.paths()?.into_iter().find(|path| path.name == name);
         let path = path.ok_or_else(|| HistoryError::NoSuchPath { path: name.to_owned() })?;
-        self.tables().measured(&path)
+        self.tables().read_path_results(&path)
     }
 
     /// All paths but that of the skeletons.

@@ -150,10 +150,10 @@ impl Tables<'_> {
         Ok(rows)
     }
 
-    /// The path in all results that have it, in the order of their numbers.
-    pub(crate) fn measured(self, path: &PathRow) -> Result<Vec<Measured>, HistoryError> {
+    /// Reads a path's row in each result that has it, in the order of the results' numbers.
+    pub(crate) fn read_path_results(self, path: &PathRow) -> Result<Vec<Measured>, HistoryError> {
         let sql = "SELECT * FROM measured WHERE path = ? ORDER BY path, result";
-        let all = self.all(sql, [path.id], "a row of path", measured)?;
+        let all = self.all(sql, [path.id], "a row of path", parse_measured_row)?;
         let ascend = all.is_sorted_by(|one, next| one.result < next.result);
         let what = format!("results of path {}", path.id);
         self.complete(ascend, all.len(), path.results, &what)?;
@@ -163,7 +163,8 @@ impl Tables<'_> {
     /// The path in one result.
     pub(crate) fn measured_in(self, path: i64, result: u64) -> Result<(), HistoryError> {
         let sql = "SELECT * FROM measured WHERE path = ? AND result = ?";
-        let found = self.all(sql, [path, result.cast_signed()], "a row of path", measured)?;
+        let found =
+            self.all(sql, [path, result.cast_signed()], "a row of path", parse_measured_row)?;
         match found[..] {
             [Measured { result: number, .. }] if number == result => Ok(()),
             _ => Err(self.corrupt(format!("path {path} in result {result} is missing"))),
@@ -261,7 +262,7 @@ fn result(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
     Ok(ResultRow { kept, date, configuration, skeleton: row.get(13)?, layout: row.get(14)? })
 }
 
-fn measured(row: &Row<'_>) -> rusqlite::Result<Measured> {
+fn parse_measured_row(row: &Row<'_>) -> rusqlite::Result<Measured> {
     let value = |at: usize| match row.get::<_, Option<i64>>(at)? {
         Some(_) => natural(row, at).map(Some),
         None => Ok(None),

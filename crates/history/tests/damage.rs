@@ -270,7 +270,7 @@ fn read_all(file: &Path, original: &Original, tally: &mut Tally) -> Option<Vec<u
     for (path, steps) in PATHS.iter().zip(&original.steps) {
         tally.read("blame", blame(&store, path, None, false), steps);
     }
-    let (found, mut damage) = store.found(None);
+    let (found, mut damage) = store.find_results(None);
     let mut given = Vec::new();
     for entry in found {
         match store.document(entry.number) {
@@ -306,14 +306,14 @@ fn change(file: &Path, original: &Original, whole: &[u64], tally: &mut Tally) {
         };
         tally.added += 1;
         let store = Store::open(file).unwrap();
-        let listed = store.found(None).0.iter().any(|found| found.number == number);
+        let listed = store.find_results(None).0.iter().any(|found| found.number == number);
         if !listed || store.document(number).ok().as_ref() != Some(bytes) {
             tally.faults.push(format!("add: the {what} document can't be read"));
         }
     }
     let Ok(store) = Store::open(file) else { return };
     // As an export reads them.
-    store.found(None);
+    store.find_results(None);
     for &number in whole {
         if store.document(number).ok().as_ref() != original.document(number) {
             tally.faults.push(format!("add: document {number} was whole before"));

@@ -338,7 +338,7 @@ proptest! {
     fn blame_compares_what_the_documents_have_however_they_are_spaced(
         kinds in proptest::collection::vec((0_u64..5, 0_u64..4, any::<bool>()), 2..12)
     ) {
-        let results: Vec<Measurement> = kinds.iter().map(|&kind| counted(kind)).collect();
+        let results: Vec<Measurement> = kinds.into_iter().map(result_with_events).collect();
         let mut expected = Vec::new();
         for (number, pair) in (2..).zip(results.windows(2)) {
             let compared = compare(&pair[0], &pair[1], Threshold::default()).paths.remove(0);
@@ -363,7 +363,7 @@ proptest! {
 }
 
 /// A result of a path with events: its level, how many values it has, whether there is an `lfence`.
-fn counted((level, spread, fenced): (u64, u64, bool)) -> Measurement {
+fn result_with_events((level, spread, fenced): (u64, u64, bool)) -> Measurement {
     let samples: Vec<u64> = (0..24).map(|at| 100 + level + at % (spread + 1)).collect();
     let fences = u64::from(fenced);
     let mut distinct: Vec<Vec<u64>> = samples.iter().map(|it| vec![10, it - 10, fences]).collect();

@@ -203,7 +203,7 @@ fn a_machine_that_is_lost_is_no_answer() {
     let Err(HistoryError::Corrupt { detail, .. }) = store.results(None) else { panic!() };
     assert!(detail.contains("the machine of result 1 is missing"), "{detail}");
     assert!(blame(&store, PATH, None, false).is_err());
-    let (found, damage) = store.found(None);
+    let (found, damage) = store.find_results(None);
     assert_eq!((found.len(), damage.len()), (2, 1));
     assert_eq!(store.document(2).unwrap(), bytes(&session("b", 11_000)));
 }

@@ -181,7 +181,7 @@ impl Server {
                 apart: apart == 1,
                 real_time: real_time == 1,
             }),
-            ("refused", _) => Err(refused(rest)),
+            ("refused", _) => Err(parse_refusal(rest)),
             _ => Err(ServerError::Line),
         }
     }
@@ -206,7 +206,7 @@ impl Server {
                 "runs" => counted.runs = Some(runs(rest).ok_or(ServerError::Line)?),
                 "unsupported" => other = Some(Came::Unsupported(reason(rest))),
                 "failed" => other = Some(Came::Failed(reason(rest))),
-                "refused" => return Err(refused(rest)),
+                "refused" => return Err(parse_refusal(rest)),
                 "end" => {}
                 "done" => break,
                 _ => return Err(ServerError::Line),
@@ -297,7 +297,8 @@ fn inherited(group: &Group) -> Result<File, io::Error> {
     Ok(file)
 }
 
-fn refused(rest: &str) -> ServerError {
+/// Parses the step that the kernel refused and its error; a line that has none is an error too.
+fn parse_refusal(rest: &str) -> ServerError {
     let parsed = rest.split_once(' ').and_then(|(step, error)| Some((step, error.parse().ok()?)));
     match parsed {
         Some((step, error)) => ServerError::Refused { step: reason(step), error },

@@ -14,8 +14,8 @@ fn condition(name: &str, restraint: Option<Vec<u8>>) -> Condition {
     Condition { name: name.to_owned(), restraint, ..Condition::default() }
 }
 
-/// What the tests want of a session, of these paths.
-fn wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
+/// Builds a short session's wishes: these paths under these conditions.
+fn build_wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
     Wanted {
         paths,
         conditions,
@@ -32,7 +32,7 @@ fn wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
 }
 
 fn times(paths: &[&str]) -> Times {
-    measure(&wanted(paths, &[condition("default", None)]), &|_| ()).unwrap()
+    measure(&build_wanted(paths, &[condition("default", None)]), &|_| ()).unwrap()
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_cycle_is_one_that_a_core_can_have_or_there_is_none() {
 fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
     let both = [condition("default", None), condition("default", None)];
     let wanted =
-        Wanted { replicates: 24, delays: [0, 0, 600], ..wanted(&["syscall.getppid"], &both) };
+        Wanted { replicates: 24, delays: [0, 0, 600], ..build_wanted(&["syscall.getppid"], &both) };
     let times = measure(&wanted, &|_| ()).unwrap();
     let shown = |path: &str| path == "syscall.getppid";
     let comparison = TimeComparison::of_session(&times, shown, 0.02).unwrap();
@@ -126,7 +126,8 @@ fn a_call_that_takes_twice_as_long_is_found_and_no_other() {
 fn a_filter_that_kills_is_the_conditions_and_base_is_measured_all_the_same() {
     // No flags, and one instruction of classic BPF: return SECCOMP_RET_KILL_PROCESS.
     let kill = vec![0, 0, 0, 0, 0, 0, 0, 0, 0x06, 0, 0, 0, 0, 0, 0, 0x80];
-    let times = measure(&wanted(&["syscall.getppid"], &[condition("kill", Some(kill))]), &|_| ());
+    let times =
+        measure(&build_wanted(&["syscall.getppid"], &[condition("kill", Some(kill))]), &|_| ());
     let killed = times.unwrap();
     let path = killed.path("syscall.getppid").unwrap();
     assert_eq!(path.status, Status::Failed);
@@ -141,7 +142,7 @@ fn the_flags_of_a_filter_are_the_kernels_to_take_unless_it_may_lack_them() {
     let with = |may_lack: u8| {
         let filter = [&[0, 0, 0, 0x40, may_lack, 0, 0, 0][..], &allow].concat();
         let conditions = [condition("allow", Some(filter))];
-        measure(&wanted(&["syscall.getppid"], &conditions), &|_| ())
+        measure(&build_wanted(&["syscall.getppid"], &conditions), &|_| ())
     };
     let refused = with(0).unwrap_err();
     assert!(matches!(&refused, SessionError::Condition { .. }), "{refused}");
@@ -161,7 +162,7 @@ fn a_tracepoint_is_proved_where_it_is_hit_or_refused_with_a_reason() {
     assert_eq!(mounts(), before);
     let Ok(tracepoint) = number else { return };
     let conditions = [Condition { name: "counted".to_owned(), tracepoint, ..Condition::default() }];
-    match measure(&wanted(&["syscall.getppid", "switch.pipe"], &conditions), &|_| ()) {
+    match measure(&build_wanted(&["syscall.getppid", "switch.pipe"], &conditions), &|_| ()) {
         Ok(times) => {
             let note = "counted: proved by its hits on switch.pipe; unproved on syscall.getppid, \
                         which do not hit it";
@@ -206,7 +207,7 @@ fn a_control_group_is_there_for_a_session_and_gone_after_it_or_refused_with_a_re
             false
         };
         let wanted =
-            Wanted { interrupted: &interrupted, ..wanted(&["syscall.getppid"], &conditions) };
+            Wanted { interrupted: &interrupted, ..build_wanted(&["syscall.getppid"], &conditions) };
         let came = measure(&wanted, &|_| ());
         assert_eq!(groups(), [""; 0], "{name}");
         match came {
@@ -228,13 +229,14 @@ fn a_control_group_is_there_for_a_session_and_gone_after_it_or_refused_with_a_re
     }
     let conditions = [condition("default", None), limited("depth", "2")];
     let interrupted = || !groups().is_empty();
-    let wanted = Wanted { interrupted: &interrupted, ..wanted(&["switch.pipe"], &conditions) };
+    let wanted =
+        Wanted { interrupted: &interrupted, ..build_wanted(&["switch.pipe"], &conditions) };
     let came = measure(&wanted, &|_| ());
     assert!(matches!(came, Err(SessionError::Interrupted | SessionError::Condition { .. })));
     assert_eq!(groups(), [""; 0]);
     let nowhere = [limited("nosuch.max", "1")];
     let Err(SessionError::Condition { why, .. }) =
-        measure(&self::wanted(&["syscall.getppid"], &nowhere), &|_| ())
+        measure(&build_wanted(&["syscall.getppid"], &nowhere), &|_| ())
     else {
         panic!("no kernel has it")
     };
@@ -248,7 +250,7 @@ fn bpf_programs_are_executed_in_each_call_or_refused_with_a_reason() {
     let programs = vec![Programs::find("raw_tracepoint:sys_enter", 2).unwrap()];
     let bpf = Condition { name: "bpf".to_owned(), programs, ..Condition::default() };
     let conditions = [condition("default", None), bpf];
-    match measure(&wanted(&["syscall.getppid", "insn.inc"], &conditions), &|_| ()) {
+    match measure(&build_wanted(&["syscall.getppid", "insn.inc"], &conditions), &|_| ()) {
         Ok(times) => {
             let note = times.notes.iter().find(|note| note.starts_with("bpf: ")).unwrap();
             let proved = "executed at least once per call of syscall.getppid";
@@ -268,7 +270,7 @@ fn bpf_programs_are_executed_in_each_call_or_refused_with_a_reason() {
 fn ports_are_permitted_or_refused_with_a_reason() {
     let conditions =
         [condition("default", None), Condition { ports: 1024, ..condition("ports", None) }];
-    match measure(&wanted(&["syscall.getppid"], &conditions), &|_| ()) {
+    match measure(&build_wanted(&["syscall.getppid"], &conditions), &|_| ()) {
         Ok(times) => assert_eq!(times.paths[0].status, Status::Ok),
         Err(SessionError::Condition { condition, why }) => {
             assert_eq!(condition, "ports");
@@ -286,7 +288,8 @@ fn a_session_that_is_interrupted_ends() {
         asked.get() > 5
     };
     let conditions = [condition("default", None)];
-    let wanted = Wanted { interrupted: &interrupted, ..wanted(&["switch.pipe"], &conditions) };
+    let wanted =
+        Wanted { interrupted: &interrupted, ..build_wanted(&["switch.pipe"], &conditions) };
     assert!(matches!(measure(&wanted, &|_| ()), Err(SessionError::Interrupted)));
 }
 
@@ -295,7 +298,7 @@ fn a_session_that_is_interrupted_ends() {
 fn a_session_goes_on_while_intervals_are_wide_and_no_longer() {
     let conditions = [condition("default", None)];
     let replicates = |width: f64| {
-        let wanted = wanted(&["syscall.getppid"], &conditions);
+        let wanted = build_wanted(&["syscall.getppid"], &conditions);
         let times = measure(&Wanted { replicates: 8, most: 15, width, ..wanted }, &|_| ());
         times.unwrap().paths[0].replicates.len()
     };
@@ -305,8 +308,11 @@ fn a_session_goes_on_while_intervals_are_wide_and_no_longer() {
 #[test]
 fn a_session_whose_time_is_up_has_what_it_took_and_says_so() {
     let conditions = [condition("default", None)];
-    let wanted =
-        Wanted { limit: Duration::ZERO, replicates: 50, ..wanted(&["getcpu.vdso"], &conditions) };
+    let wanted = Wanted {
+        limit: Duration::ZERO,
+        replicates: 50,
+        ..build_wanted(&["getcpu.vdso"], &conditions)
+    };
     let times = measure(&wanted, &|_| ()).unwrap();
     assert_eq!(times.paths[0].replicates.len(), 1);
     assert_eq!(times.notes, ["time was up after 1 of 50 replicates"]);

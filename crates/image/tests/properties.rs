@@ -23,13 +23,13 @@ thread_local! {
     static MOST_HELD: Cell<usize> = const { Cell::new(0) };
 }
 
-fn taken(bytes: usize) {
+fn count_allocation(bytes: usize) {
     let held = HELD.get().wrapping_add(bytes);
     HELD.set(held);
     MOST_HELD.set(MOST_HELD.get().max(held));
 }
 
-fn given_back(bytes: usize) {
+fn count_release(bytes: usize) {
     // A thread may free what another one took.
     HELD.set(HELD.get().saturating_sub(bytes));
 }
@@ -37,26 +37,26 @@ fn given_back(bytes: usize) {
 // SAFETY: every call is passed on unchanged.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        taken(layout.size());
+        count_allocation(layout.size());
         // SAFETY: the caller keeps the contract of the same function.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        taken(layout.size());
+        count_allocation(layout.size());
         // SAFETY: as above; passed on so that large zeroed blocks stay untouched.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        given_back(layout.size());
+        count_release(layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        given_back(layout.size());
-        taken(size);
+        count_release(layout.size());
+        count_allocation(size);
         // SAFETY: as above.
         unsafe { System.realloc(pointer, layout, size) }
     }

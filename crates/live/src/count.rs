@@ -86,7 +86,7 @@ fn execute(
 }
 
 fn read(modes: &[u8], cpu: &[u8]) -> Option<(Modes, usize)> {
-    Some((Modes::named(modes)?, core::str::from_utf8(cpu).ok()?.parse().ok()?))
+    Some((Modes::from_word(modes)?, core::str::from_utf8(cpu).ok()?.parse().ok()?))
 }
 
 #[cfg(test)]

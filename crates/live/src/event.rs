@@ -29,8 +29,8 @@ pub(crate) enum Modes {
 }
 
 impl Modes {
-    /// By their word on the command line.
-    pub(crate) fn named(word: &[u8]) -> Option<Self> {
+    /// The modes that this word on the command line asks for.
+    pub(crate) fn from_word(word: &[u8]) -> Option<Self> {
         match word {
             b"user" => Some(Self::User),
             b"kernel" => Some(Self::Kernel),
@@ -200,6 +200,6 @@ mod tests {
     fn modes_have_words() {
         let words: [&[u8]; 4] = [b"user", b"kernel", b"both", b"all"];
         let known = [Some(Modes::User), Some(Modes::Kernel), Some(Modes::Both), None];
-        assert_eq!(words.map(Modes::named), known);
+        assert_eq!(words.map(Modes::from_word), known);
     }
 }

@@ -98,7 +98,7 @@ impl Benchmarks<'_> {
                 }
                 Err(failure @ (Failure::Interrupted | Failure::Host(_))) => return Err(failure),
                 Err(failure) => {
-                    paths.extend(failed_benchmark(&named(&name), &reason(&failure)));
+                    paths.extend(failed_benchmark(&to_path_name(&name), &reason(&failure)));
                     failures.push(failure);
                 }
             }
@@ -224,7 +224,7 @@ impl Benchmarks<'_> {
         }
         match of_more.iterations.checked_sub(of_fewer.iterations).filter(|more| *more > 0) {
             Some(iterations) => {
-                let paths = benchmark_slope(&named(name), [&fewer, &more], iterations);
+                let paths = benchmark_slope(&to_path_name(name), [&fewer, &more], iterations);
                 Ok(Found::Paths(Box::new((paths, more.configuration))))
             }
             None => Err(unlike(
@@ -258,7 +258,7 @@ impl Benchmarks<'_> {
             }
             Err(Unlike::Reason(reason)) => return Err(unlike(place, reason)),
         }
-        let paths = benchmark_once(&named(name), &result, ITERATION).ok_or_else(|| {
+        let paths = benchmark_once(&to_path_name(name), &result, ITERATION).ok_or_else(|| {
             let what = "none of the framework's iteration functions was executed";
             unlike(place, what.to_owned())
         })?;
@@ -405,8 +405,8 @@ fn reason(failure: &Failure) -> String {
     }
 }
 
-/// A benchmark's name as that of a path: a long one loses its end to a hash of the whole.
-fn named(name: &str) -> String {
+/// Converts a benchmark's name to a path's: a hash of the whole replaces the end of a long one.
+fn to_path_name(name: &str) -> String {
     let most = MAX_NAME_BYTES - OWN_CODE.len();
     if name.len() <= most {
         return name.to_owned();
@@ -422,9 +422,9 @@ mod tests {
 
     #[test]
     fn a_long_name_stays_different_from_others() {
-        let long = |end: &str| named(&format!("{}{end}", "ä".repeat(100)));
+        let long = |end: &str| to_path_name(&format!("{}{end}", "ä".repeat(100)));
         assert_ne!(long("a"), long("b"));
         assert!(long("a").len() + OWN_CODE.len() <= MAX_NAME_BYTES);
-        assert_eq!(named("a/8"), "a/8");
+        assert_eq!(to_path_name("a/8"), "a/8");
     }
 }

@@ -78,10 +78,13 @@ pub enum Failure {
         help: String,
     },
     /// The two sides differ in more than the kernel.
-    #[error("BASE and NEW were measured differently:{}", below(&listed(.0)))]
+    #[error("BASE and NEW were measured differently:{}", below(&format_differences(.0)))]
     Incomparable(Vec<ConfigurationDifference>),
     /// Two subjects of a report differ in more than the kernel.
-    #[error("{base} and {new} were measured differently:{}", below(&listed(.differences)))]
+    #[error(
+        "{base} and {new} were measured differently:{}",
+        below(&format_differences(.differences))
+    )]
     Unlike {
         /// The first subject's name.
         base: String,
@@ -175,7 +178,7 @@ pub enum Failure {
         message: String,
     },
     /// A bisection has no answer.
-    #[error("{message}{}", below(&shown(.candidates)))]
+    #[error("{message}{}", below(&clean_each(.candidates)))]
     Unfound {
         /// Why.
         message: String,
@@ -237,7 +240,9 @@ pub enum Failure {
     /// A program of the user's gave no measurement.
     #[error(
         "{}: the program gave no measurement: {what}{}{}",
-        .subject.display(), below(&told("stdout", .stdout)), below(&told("stderr", .stderr))
+        .subject.display(),
+        below(&format_output_lines("stdout", .stdout)),
+        below(&format_output_lines("stderr", .stderr))
     )]
     Program {
         /// The kernel's file.
@@ -376,12 +381,13 @@ impl Failure {
     pub fn lines(&self) -> Vec<String> {
         let mut lines = match self {
             Self::Incomparable(differences) | Self::Unlike { differences, .. } => {
-                listed(differences)
+                format_differences(differences)
             }
             Self::Program { stdout, stderr, .. } => {
-                [told("stdout", stdout), told("stderr", stderr)].concat()
+                [format_output_lines("stdout", stdout), format_output_lines("stderr", stderr)]
+                    .concat()
             }
-            Self::Unfound { candidates, .. } => shown(candidates),
+            Self::Unfound { candidates, .. } => clean_each(candidates),
             Self::Kernel { error: VmError::Unmet(unmet), .. } if unmet.len() > 1 => {
                 each_unmet(unmet)
             }
@@ -511,8 +517,8 @@ fn prefix(subject: &Path, error: &VmError) -> String {
     }
 }
 
-/// The last lines of a program's output, each as far as it is easily read.
-fn told(output: &str, lines: &[String]) -> Vec<String> {
+/// Formats the last lines of a program's output, each cut to a length that is easily read.
+fn format_output_lines(output: &str, lines: &[String]) -> Vec<String> {
     let told = lines.iter().map(|line| {
         let text: String = line.chars().take(LONGEST_LINE).collect();
         let more = if line.chars().nth(LONGEST_LINE).is_some() { "…" } else { "" };
@@ -521,8 +527,8 @@ fn told(output: &str, lines: &[String]) -> Vec<String> {
     told.collect()
 }
 
-/// Each as one line.
-fn shown(texts: &[String]) -> Vec<String> {
+/// Makes each text a single line that a terminal can print.
+fn clean_each(texts: &[String]) -> Vec<String> {
     texts.iter().map(|text| clean(text)).collect()
 }
 
@@ -534,8 +540,8 @@ fn below(lines: &[String]) -> String {
 /// Characters of a program's line that are shown.
 const LONGEST_LINE: usize = 200;
 
-/// A line for each difference; a CPU that `--cpu` has a name for is its name.
-fn listed(differences: &[ConfigurationDifference]) -> Vec<String> {
+/// Formats each difference as a line; a CPU that `--cpu` has a name for is that name.
+fn format_differences(differences: &[ConfigurationDifference]) -> Vec<String> {
     let line = |difference: &ConfigurationDifference| match cpus(difference) {
         Some([base, new]) => format!("cpu: {base} in base, {new} in new"),
         None => clean(&difference.to_string()),
@@ -606,7 +612,7 @@ mod tests {
     #[test]
     fn a_programs_endless_line_is_cut_and_its_control_characters_are_escaped() {
         let line = "\x1b[31m".to_owned() + &"ä".repeat(100_000);
-        let text = below(&told("stderr", &[line, "short".to_owned()]));
+        let text = below(&format_output_lines("stderr", &[line, "short".to_owned()]));
         assert!(text.starts_with("\n  stderr: \\u{1b}[31mä"), "{text}");
         assert!(text.ends_with("ä…\n  stderr: short"), "{text}");
         assert!(text.chars().count() < 300, "{text}");
@@ -628,7 +634,7 @@ mod tests {
 
     #[test]
     fn cpus_that_differ_are_named_and_plain_is_explained() {
-        let description = |name| Cpu::named(name).description();
+        let description = |name| Cpu::from_name(name).description();
         let difference = |base, new| {
             let (base, new) = (description(base), description(new));
             ConfigurationDifference { field: "cpu".to_owned(), base, new }

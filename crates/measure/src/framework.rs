@@ -84,8 +84,8 @@ impl Executed {
 }
 
 impl Framework {
-    /// The framework of this word.
-    pub fn named(word: &str) -> Option<Self> {
+    /// The framework that the command line calls `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
         FRAMEWORKS.iter().copied().find(|it| it.word == word)
     }
 
@@ -207,9 +207,9 @@ mod tests {
     #[test]
     fn every_framework_has_its_own_word() {
         for framework in FRAMEWORKS {
-            assert_eq!(Framework::named(framework.word).unwrap().about, framework.about);
+            assert_eq!(Framework::from_word(framework.word).unwrap().about, framework.about);
         }
-        assert!(Framework::named("junit").is_none());
+        assert!(Framework::from_word("junit").is_none());
     }
 
     #[test]

@@ -40,7 +40,7 @@ mod tests {
 
     /// What a Debian 6.1 says on `skylake`, but for one file.
     fn facts(file: &str, line: &str) -> Facts {
-        let known = Cpu::named("skylake").states("6.1.0-55-cloud-amd64").unwrap();
+        let known = Cpu::from_name("skylake").states("6.1.0-55-cloud-amd64").unwrap();
         let mut facts = Facts::default();
         for name in ["meltdown", "mds", "srbds", "new"] {
             let line = known.line(name).unwrap_or("Vulnerable");
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_guest_that_prints_what_is_known_is_not_remarked_upon() {
-        let skylake = Cpu::named("skylake");
+        let skylake = Cpu::from_name("skylake");
         let guest = guest_report(&facts("srbds", "Not affected"), &skylake, Some("6.1.9"));
         assert_eq!((guest.unexpected.len(), note_of(&guest, "skylake")), (0, None));
         assert!(guest.compared_with.unwrap().starts_with("Debian 6.1."));
@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn a_kernel_without_kvm_is_not_remarked_upon() {
         let facts = facts("itlb_multihit", "Processor vulnerable");
-        let guest = guest_report(&facts, &Cpu::named("skylake"), Some("6.1.9"));
+        let guest = guest_report(&facts, &Cpu::from_name("skylake"), Some("6.1.9"));
         assert_eq!((guest.unexpected.len(), guest.compared_with.is_some()), (0, true));
     }
 
     #[test]
     fn a_guest_that_prints_something_else_is() {
-        let (skylake, facts) = (Cpu::named("skylake"), facts("meltdown", "Vulnerable"));
+        let (skylake, facts) = (Cpu::from_name("skylake"), facts("meltdown", "Vulnerable"));
         let guest = guest_report(&facts, &skylake, Some("6.1.9"));
         let [one] = &guest.unexpected[..] else { panic!("{guest:?}") };
         assert_eq!((&*one.file, &*one.expected), ("meltdown", "Mitigation: PTI"));
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_the_files_is_compared_with_nothing() {
-        let guest = guest_report(&Facts::default(), &Cpu::named("skylake"), Some("6.1.9"));
+        let guest = guest_report(&Facts::default(), &Cpu::from_name("skylake"), Some("6.1.9"));
         assert_eq!(guest, GuestReport::default());
     }
 }

@@ -432,7 +432,7 @@ mod tests {
     #[test]
     fn a_cell_is_named_without_its_cpu_and_without_the_default_condition() {
         let lab = Image::open(Path::new("lab")).unwrap();
-        let on = lab.clone().on(&Cpu::named("zen2"));
+        let on = lab.clone().on(&Cpu::from_name("zen2"));
         let default = on.clone().under(&Condition::default()).unwrap();
         assert_eq!(default.subject().name, "lab on zen2 under default");
         for image in [&lab, &on, &default] {

@@ -63,7 +63,7 @@ impl Lab {
             ["cpus=2"] => 2,
             _ => {
                 let help = "give cpus=1 or cpus=2, once: more CPUs would not run exactly";
-                return Err(refused(subject, "these CPUs", help));
+                return Err(unsupported_failure(subject, "these CPUs", help));
             }
         };
         let vendor = match vendor[..] {
@@ -72,7 +72,7 @@ impl Lab {
             ["vendor=intel"] => Vendor::Intel,
             _ => {
                 let help = "give vendor=amd or vendor=intel, once";
-                return Err(refused(subject, "this vendor's CPU", help));
+                return Err(unsupported_failure(subject, "this vendor's CPU", help));
             }
         };
         Ok(Some(Self { variants: variants.join(","), cpus, vendor }))
@@ -121,7 +121,8 @@ fn made_by(vendor: &str, cpu: &str) -> Option<String> {
     Some(others.chain([&named[..]]).collect::<Vec<_>>().join(","))
 }
 
-fn refused(subject: &Path, what: &str, help: &str) -> Failure {
+/// The failure of a lab subject that asks for what the lab kernel can't have.
+fn unsupported_failure(subject: &Path, what: &str, help: &str) -> Failure {
     let message = format!("{}: the lab kernel can't have {what}", subject.display());
     Failure::Usage { message, help: help.to_owned() }
 }
@@ -234,7 +235,7 @@ mod tests {
         let intel = asked("lab:a=b,vendor=intel,c=d").unwrap();
         assert_eq!((&intel.variants[..], intel.vendor), ("a=b,c=d", Vendor::Intel));
         let cpu = |lab: &Lab, usual: &str| {
-            lab.settings(&Settings { cpu: Cpu::named(usual), ..Settings::default() }).cpu.text()
+            lab.settings(&Settings { cpu: Cpu::from_name(usual), ..Settings::default() }).cpu.text()
         };
         let usual = "base,vendor=AuthenticAMD,lm=on";
         assert_eq!(cpu(&intel, usual), "base,lm=on,vendor=GenuineIntel");

@@ -35,8 +35,8 @@ pub(crate) fn find(
     let kallsyms = session.symbols(image, progress)?;
     let finder = points::finder(image, &kallsyms)?;
     windows.iter().try_for_each(|window| {
-        let found = finder.chosen(window).map(drop);
-        found.map_err(|error| points::refused(image, window, &error, &finder))
+        let found = finder.choose_points(window).map(drop);
+        found.map_err(|error| points::window_failure(image, window, &error, &finder))
     })
 }
 

@@ -197,8 +197,8 @@ mod tests {
         Suite::Exact.paths().iter().position(|path| path.name == name).unwrap()
     }
 
-    /// Two runs of getppid: each the warm-up and two samples, of 333 and 340 steps.
-    fn counted(change: impl FnOnce(&mut Counting)) -> Result<PathCounts, String> {
+    /// Counts two runs of getppid: each has the warm-up and two samples, of 333 and 340 steps.
+    fn count_getppid(change: impl FnOnce(&mut Counting)) -> Result<PathCounts, String> {
         let getppid = index("syscall.getppid");
         let window = |kernel, further| {
             let events = [(Event::User, 5), (Event::Kernel, kernel), (Event::Clock, further)];
@@ -235,13 +235,13 @@ mod tests {
         CountedPath { windows, ..CountedPath::default() }
     }
 
-    fn refused(change: impl FnOnce(&mut Counting)) -> String {
-        counted(change).err().unwrap()
+    fn getppid_count_error(change: impl FnOnce(&mut Counting)) -> String {
+        count_getppid(change).err().unwrap()
     }
 
     #[test]
     fn the_samples_are_the_retired_instructions_of_the_windows_after_the_warm_up() {
-        let counts = counted(|_| ()).unwrap();
+        let counts = count_getppid(|_| ()).unwrap();
         assert_eq!(counts.retired, [[333, 335], [333, 335]]);
         assert_eq!(counts.events.of_samples, [0, 1, 0, 1]);
         assert_eq!(counts.events.placement, [16]);
@@ -253,9 +253,9 @@ mod tests {
         let steps = |events: &mut WindowEvents, clock| {
             events.events = [(Event::User, 335), (Event::Clock, clock)].into_iter().collect();
         };
-        let told = refused(|counting| steps(&mut counting.distinct[1], 341));
+        let told = getppid_count_error(|counting| steps(&mut counting.distinct[1], 341));
         assert_eq!(told, "the counter saw 341 steps of a window, the clock 340");
-        let told = refused(|counting| {
+        let told = getppid_count_error(|counting| {
             steps(&mut counting.distinct[1], 339);
             counting.distinct[1].open = 1;
         });
@@ -265,11 +265,14 @@ mod tests {
 
     #[test]
     fn a_window_that_the_counter_has_not_fails_its_path() {
-        let told = refused(|counting| counting.paths[1].windows.truncate(WARMUP as usize + 1));
+        let told =
+            getppid_count_error(|counting| counting.paths[1].windows.truncate(WARMUP as usize + 1));
         assert_eq!(told, "the counter saw 1 windows of 2");
-        let told = refused(|counting| counting.paths[0].windows[WARMUP as usize].events = None);
+        let told = getppid_count_error(|counting| {
+            counting.paths[0].windows[WARMUP as usize].events = None
+        });
         assert_eq!(told, "a window was too long to count");
-        let told = refused(|counting| counting.paths.truncate(1));
+        let told = getppid_count_error(|counting| counting.paths.truncate(1));
         assert_eq!(told, "the counter did not see it");
     }
 

@@ -93,8 +93,8 @@ impl PlanResults {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Where the results came from; None if there was none.
-    pub fn told(&self) -> Option<String> {
+    /// Describes where the results came from; None if there was none.
+    pub fn describe_sources(&self) -> Option<String> {
         let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         let [found, cached, measured] = [&self.found, &self.cached, &self.measured].map(count);
         let all = found + cached + measured;
@@ -143,7 +143,7 @@ mod tests {
         (folder, results)
     }
 
-    fn told(found: Result<Option<Measurement>, Failure>) -> String {
+    fn failure_text(found: Result<Option<Measurement>, Failure>) -> String {
         let failure = found.unwrap_err();
         assert!(failure.advice().is_some_and(|help| help.contains("remove ")), "{failure}");
         failure.to_string()
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_result_is_found_by_its_id_and_each_source_is_counted() {
         let (folder, results) = results(&document());
-        assert_eq!(results.told(), None);
+        assert_eq!(results.describe_sources(), None);
         let subject = result().subject;
         let found = results.find(ID, &subject, |_| true).unwrap();
         assert_eq!(found, Some(result()));
@@ -160,12 +160,12 @@ mod tests {
         results.count(Elsewhere::Guest);
         let begin = format!("--results {}: ", folder.path().display());
         assert_eq!(
-            results.told().unwrap(),
+            results.describe_sources().unwrap(),
             begin.clone() + "2 results: 1 from the folder, 1 measured here"
         );
         results.count(Elsewhere::Cache);
         let told = "3 results: 1 from the folder, 1 from the cache, 1 measured here";
-        assert_eq!(results.told().unwrap(), begin + told);
+        assert_eq!(results.describe_sources().unwrap(), begin + told);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
@@ -175,16 +175,16 @@ mod tests {
         let subject = result().subject;
         for damaged in [&whole[..whole.len() - 9], b"", b"{}"] {
             let (folder, results) = results(damaged);
-            let told = told(results.find(ID, &subject, |_| true));
+            let told = failure_text(results.find(ID, &subject, |_| true));
             let named = format!("{}/{ID}.json: no result: ", folder.path().display());
             assert!(told.starts_with(&named), "{told}");
-            assert_eq!(results.told(), None);
+            assert_eq!(results.describe_sources(), None);
         }
         let (_folder, results) = results(&whole);
-        let told_of_other = told(results.find(ID, &subject, |_| false));
+        let told_of_other = failure_text(results.find(ID, &subject, |_| false));
         assert!(told_of_other.ends_with("but of another kernel or with other options"));
         let other = Subject { name: "bzImage".to_owned(), ..subject };
-        let told = told(results.find(ID, &other, |_| true));
+        let told = failure_text(results.find(ID, &other, |_| true));
         assert!(
             told.ends_with("this is a result of vmlinuz, under the name of the result of bzImage")
         );
@@ -195,7 +195,7 @@ mod tests {
         let (folder, _) = results(&document());
         std::fs::write(folder.path().join(format!("{ID}.conflict-n-1.json")), b"{}").unwrap();
         let results = PlanResults::open(folder.path()).unwrap();
-        let told = told(results.find(ID, &result().subject, |_| true));
+        let told = failure_text(results.find(ID, &result().subject, |_| true));
         assert!(told.ends_with("another result of this cell lies beside it, and differs"));
     }
 

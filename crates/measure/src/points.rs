@@ -25,13 +25,13 @@ pub fn table_of(
     let mut table = finder.table();
     match finder.add(&mut table, window, paths) {
         Ok(()) => Ok(table),
-        Err(error) => Err(refused(image, window, &error, &finder)),
+        Err(error) => Err(window_failure(image, window, &error, &finder)),
     }
 }
 
 /// Which points a window has in this kernel, where the user named several.
 pub fn alternatives(window: &PointWindow, finder: &PointFinder<'_>) -> Vec<Check> {
-    let Ok(chosen) = finder.chosen(window) else { return Vec::new() };
+    let Ok(chosen) = finder.choose_points(window) else { return Vec::new() };
     let ends = [("begins at", &window.from, chosen.from), ("ends at", &window.to, chosen.to)];
     let several = ends.into_iter().filter(|(_, asked, _)| asked.len() > 1);
     several
@@ -50,8 +50,8 @@ pub fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, 
     })
 }
 
-/// Why a window can't be looked for in the kernel in `image`.
-pub fn refused(
+/// The failure of a window that can't be looked for in the kernel in `image`, with a proposal.
+pub fn window_failure(
     image: &Image,
     window: &dyn Display,
     error: &PointsError,

@@ -60,7 +60,7 @@ fn threads<'a>(all: &'a [ProcessResult], name: &str) -> Vec<&'a ThreadResult> {
 }
 
 fn not_apart(result: &Measurement) -> Failure {
-    let help = said(result, "processes were not told apart").unwrap_or_else(|| {
+    let help = find_note(result, "processes were not told apart").unwrap_or_else(|| {
         "leave out --only-process if the program has only one process, of one thread; measure a \
          result again that an earlier version made"
             .to_owned()
@@ -71,8 +71,8 @@ fn not_apart(result: &Measurement) -> Failure {
     }
 }
 
-/// The result's note that begins so.
-fn said(result: &Measurement, begin: &str) -> Option<String> {
+/// Finds the result's note that begins so.
+fn find_note(result: &Measurement, begin: &str) -> Option<String> {
     result.notes.iter().find(|note| note.starts_with(begin)).cloned()
 }
 
@@ -88,7 +88,8 @@ fn unknown(result: &Measurement, name: &str) -> Failure {
         among("processes", name, &names)
     };
     let without = asks_for_thread && threads.is_empty();
-    let why = without.then(|| said(result, "threads were not told apart").unwrap_or(NONE.into()));
+    let why =
+        without.then(|| find_note(result, "threads were not told apart").unwrap_or(NONE.into()));
     let name = name.escape_debug();
     Failure::Usage {
         message: format!("no process or thread on {} is named {name}", result.subject.name),

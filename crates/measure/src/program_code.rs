@@ -151,7 +151,7 @@ impl<'a> ProgramCode<'a> {
 
     /// The function of a block; `None` without a symbol.
     pub(crate) fn function(&self, block: u64) -> Option<BlockFunction> {
-        if let Some((process, address)) = self.made(block) {
+        if let Some((process, address)) = self.find_made_block(block) {
             return self.jit.function(process, address);
         }
         let (file, address) = self.place(block)?;
@@ -173,7 +173,7 @@ impl<'a> ProgramCode<'a> {
         if let Some((file, address)) = self.place(block) {
             return (format!("{address:#x}"), Some(file.name.clone()));
         }
-        let Some((_, address)) = self.made(block) else {
+        let Some((_, address)) = self.find_made_block(block) else {
             return ("[code in no known place]".to_owned(), None);
         };
         self.unnamed.set(true);
@@ -211,8 +211,8 @@ impl<'a> ProgramCode<'a> {
         Some((file, file.code.address_of(begin + offset)?))
     }
 
-    /// The process that executed a block which no file has, and the block's address in it.
-    fn made(&self, block: u64) -> Option<(u64, u64)> {
+    /// Finds the process that executed a block which no file has, and the block's address in it.
+    fn find_made_block(&self, block: u64) -> Option<(u64, u64)> {
         let CodePlace { page, offset } = CodePlace::of(block)?;
         match self.pages.get(page)? {
             FoundPage::Made { process, address } => Some((*process, address.wrapping_add(offset))),

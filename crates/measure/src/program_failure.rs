@@ -169,8 +169,8 @@ mod tests {
         ProgramEnd { run: number, how, clock: 1 }
     }
 
-    /// What is printed of a program that ended so in its first run, and wrote this.
-    fn told(how: ProgramEnded, stderr: &str) -> (String, String) {
+    /// Describes a program that ended so in its first run, and wrote this to stderr.
+    fn describe_first_run(how: ProgramEnded, stderr: &str) -> (String, String) {
         let stderr = Written { text: stderr.to_owned(), bytes: 0, truncated: false };
         ended(&[run(0, how)], 0, &stderr).unwrap_err()
     }
@@ -190,7 +190,7 @@ mod tests {
             (ProgramEnded::NotExecuted(8), "", "Exec format error", "CONFIG_IA32_EMULATION"),
         ];
         for (how, stderr, what, help) in cases {
-            let told = told(how, stderr);
+            let told = describe_first_run(how, stderr);
             assert!(told.0.contains(what) && told.1.contains(help), "{told:?}");
         }
     }

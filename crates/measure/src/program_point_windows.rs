@@ -108,7 +108,7 @@ impl ProgramWindows {
         let mut table = finder.table();
         for asked in windows {
             let added = finder.add(&mut table, &asked.window, []);
-            added.map_err(|error| points::refused(image, asked, &error, &finder))?;
+            added.map_err(|error| points::window_failure(image, asked, &error, &finder))?;
         }
         let chosen = windows.iter().map(|asked| points::alternatives(&asked.window, &finder));
         Ok(Self { table, windows: windows.to_vec(), chosen: chosen.collect() })

@@ -184,15 +184,15 @@ fn run(
     };
     let mut rows: Vec<ProgramRow> = Vec::new();
     for row in &account.rows {
-        include(&mut rows, named(row, places, also));
+        include(&mut rows, to_program_row(row, places, also));
     }
-    let named = |row: &AccountRow| named(row, places, also);
-    let mut processes = processes(&account.processes, &rows, named)?;
-    add_threads(&mut processes, account, named)?;
+    let to_row = |row: &AccountRow| to_program_row(row, places, also);
+    let mut processes = processes(&account.processes, &rows, to_row)?;
+    add_threads(&mut processes, account, to_row)?;
     Ok(ProgramRun { clock: RunClock { clock, idle }, rows, processes })
 }
 
-fn named(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramRow {
+fn to_program_row(row: &AccountRow, places: &KernelPlaces, also: AlsoCounted) -> ProgramRow {
     let AccountRow { kind, id, calls, steps, instructions, .. } = *row;
     let counted = counted_events(also).map(|event| (event, row.events.of(event)));
     ProgramRow {

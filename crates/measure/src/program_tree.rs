@@ -269,7 +269,7 @@ fn window(
         .map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let names_of_all = || row_names(&runs).chain(regions).collect::<BTreeSet<_>>();
-    let shown = shown(&totals).ok_or_else(|| none(image, wanted, &names_of_all(), &totals))?;
+    let shown = choose_run(&totals).ok_or_else(|| none(image, wanted, &names_of_all(), &totals))?;
     let of_run = ran.perf_maps.iter().filter(|map| map.run == shown as u64);
     let code = ProgramCode::find(&pages, packed, JitCode::read(of_run));
     let named = TreeNames { kernel: names, code: &code, processes: &trees[shown].processes };
@@ -335,9 +335,9 @@ fn totals(wanted: &Wanted<'_>, trees: &[TreeRun], runs: &[ProgramRun]) -> Result
     trees.iter().zip(runs).enumerate().map(total).collect()
 }
 
-/// Which run stands for all: the first of the later ones that has their median. None if the row has
-/// no instruction there.
-fn shown(totals: &[u64]) -> Option<usize> {
+/// Chooses the run that stands for all: the first of the later ones that has their median. None if
+/// the row has no instruction there.
+fn choose_run(totals: &[u64]) -> Option<usize> {
     let first = usize::from(totals.len() > 1);
     let median = lower_median(totals.iter().skip(first).copied());
     let found = totals.iter().skip(first).position(|total| *total == median)?;
@@ -479,7 +479,7 @@ ffffffff82000900 T __entry_text_end
         assert!(refuse_odd_row("user.").is_err() && refuse_odd_row("user.a b").is_err());
     }
 
-    fn wanted(region: Option<&'static str>) -> Wanted<'static> {
+    fn wanted_row(region: Option<&'static str>) -> Wanted<'static> {
         let rows = if region.is_some() { vec![] } else { vec![(RowKind::Syscall, 1)] };
         Wanted { name: "read", region, rows }
     }
@@ -508,14 +508,14 @@ ffffffff82000900 T __entry_text_end
     fn a_tree_that_is_not_its_row_is_an_error_in_whichever_run() {
         let none = (0, Some(0));
         let trees = [40, 50].map(|own| tree_run(RowKind::Syscall, own, none));
-        assert_eq!(totals(&wanted(None), &trees, &[run(40), run(50)]), Ok(vec![40, 50]));
-        let wrong = totals(&wanted(None), &trees, &[run(40), run(51)]).unwrap_err();
+        assert_eq!(totals(&wanted_row(None), &trees, &[run(40), run(50)]), Ok(vec![40, 50]));
+        let wrong = totals(&wanted_row(None), &trees, &[run(40), run(51)]).unwrap_err();
         assert!(wrong.starts_with("run 2: read has 51 instructions, but 50 in its call tree"));
-        let wrong = totals(&wanted(None), &trees, &[run(39), run(50)]).unwrap_err();
+        let wrong = totals(&wanted_row(None), &trees, &[run(39), run(50)]).unwrap_err();
         assert!(wrong.starts_with("run 1: "), "{wrong}");
         // A region of which executions were left out can't be compared.
         let region = |regions| [tree_run(RowKind::Region, 40, regions)];
-        let of = |regions| totals(&wanted(Some("a")), &region(regions), &[run(7)]);
+        let of = |regions| totals(&wanted_row(Some("a")), &region(regions), &[run(7)]);
         assert_eq!(of((2000, None)), Ok(vec![40]));
         assert_eq!(of((2, Some(40))), Ok(vec![40]));
         assert!(of((2, Some(41))).is_err());
@@ -523,10 +523,10 @@ ffffffff82000900 T __entry_text_end
 
     #[test]
     fn the_run_that_is_shown_is_a_later_one_with_the_median() {
-        assert_eq!(shown(&[9, 5, 7, 6]), Some(3));
-        assert_eq!(shown(&[9, 5, 5]), Some(1));
-        assert_eq!(shown(&[9]), Some(0));
-        assert_eq!(shown(&[9, 0, 0, 4]), None);
-        assert_eq!(shown(&[]), None);
+        assert_eq!(choose_run(&[9, 5, 7, 6]), Some(3));
+        assert_eq!(choose_run(&[9, 5, 5]), Some(1));
+        assert_eq!(choose_run(&[9]), Some(0));
+        assert_eq!(choose_run(&[9, 0, 0, 4]), None);
+        assert_eq!(choose_run(&[]), None);
     }
 }

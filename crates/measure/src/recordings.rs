@@ -63,7 +63,7 @@ pub fn kept_recordings(
     if image.has_vmlinux() {
         return None;
     }
-    session.kept(&key(session, image, paths), |bytes| checked(bytes, image, paths.len()))
+    session.find_document(&key(session, image, paths), |bytes| checked(bytes, image, paths.len()))
 }
 
 fn key(session: &Session, image: &Image, paths: &[RecordablePath<'_>]) -> Key {

@@ -97,7 +97,7 @@ mod tests {
         (folder, cache)
     }
 
-    fn found(cache: &Cache) -> (Option<Measurement>, Vec<String>) {
+    fn find_cached(cache: &Cache) -> (Option<Measurement>, Vec<String>) {
         acting(cache, |_| {})
     }
 
@@ -124,14 +124,14 @@ mod tests {
     fn what_was_kept_is_found() {
         let (_folder, cache) = cache();
         assert_eq!(acting(&cache, |slot| keep(slot, &result())), (None, vec![]));
-        assert_eq!(found(&cache), (Some(result()), vec![]));
+        assert_eq!(find_cached(&cache), (Some(result()), vec![]));
     }
 
     #[test]
     fn a_true_checksum_of_nonsense_is_not_believed() {
         let (_folder, cache) = cache();
         acting(&cache, |slot| slot.keep(|entry| entry.write_all(b"{}")));
-        let (result, notes) = found(&cache);
+        let (result, notes) = find_cached(&cache);
         assert!(result.is_none() && notes[0].ends_with("was corrupt; again"), "{notes:?}");
         assert!(!cache.folder().join(key().name()).exists());
     }
@@ -145,7 +145,7 @@ mod tests {
         failed.paths.push(example::failed("c.d", "lost"));
         for result in [noted, failed] {
             acting(&cache, |slot| keep(slot, &result));
-            assert_eq!(found(&cache), (None, vec![]));
+            assert_eq!(find_cached(&cache), (None, vec![]));
         }
     }
 

@@ -101,7 +101,7 @@ pub fn filter(name: &str) -> Result<Filter, String> {
     }
     match bundled(name) {
         Some((_, text, runtime)) => compile(name, text, runtime),
-        None => Ok(Filter { name: shown(name), ..compile(name, &read(name)?, RUNC)? }),
+        None => Ok(Filter { name: to_filter_name(name), ..compile(name, &read(name)?, RUNC)? }),
     }
 }
 
@@ -139,8 +139,8 @@ fn bundled(name: &str) -> Option<(&'static str, &'static str, Runtime)> {
     BUNDLED.into_iter().find(|(bundled, ..)| *bundled == name)
 }
 
-/// A file's name without its folders, and not as a bundled profile's.
-fn shown(file: &str) -> String {
+/// Converts a file to its filter's name: without its folders, and unlike a bundled profile's.
+fn to_filter_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     if bundled(name).is_some() { format!("./{name}") } else { name.to_owned() }
 }

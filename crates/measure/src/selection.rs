@@ -53,8 +53,9 @@ impl Selection {
         measurement
     }
 
-    /// `measurement` as its table shows it: of a program with the sum, of which rows are shares.
-    pub fn shown(&self, measurement: &Measurement) -> Measurement {
+    /// Selects the paths that a table of `measurement` shows; of a program also the sum, since rows
+    /// are shares of it.
+    pub fn select_shown_paths(&self, measurement: &Measurement) -> Measurement {
         let mut shown = measurement.clone();
         let is_sum = |name: &str| measurement.execution.is_some() && name == SUM;
         shown.paths.retain(|path| self.holds(&path.path) || is_sum(&path.path));

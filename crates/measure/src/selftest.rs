@@ -25,7 +25,7 @@ impl SelfTest {
     /// Of this QEMU, whatever machines' CPUs it can have: with the one that asks for least. A boot
     /// or a run takes no longer than `limit`.
     pub fn new(qemu: Qemu, limit: Duration, interrupt: Interrupt) -> Self {
-        let settings = Settings { cpu: Cpu::named("plain"), ..Settings::default() };
+        let settings = Settings { cpu: Cpu::from_name("plain"), ..Settings::default() };
         let guests = Guests { settings, runs: 2, limit };
         Self { session: Session::new(qemu, None, guests, interrupt) }
     }

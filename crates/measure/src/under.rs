@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn a_cpu_is_a_setting_among_others() {
         let under = Under::parse("boot:nopti cpu:skylake sysctl:vm.swappiness=1").unwrap();
-        assert_eq!(under.cpu, Some(Cpu::named("skylake")));
+        assert_eq!(under.cpu, Some(Cpu::from_name("skylake")));
         assert_eq!(under.condition.to_string(), "boot:nopti sysctl:vm.swappiness=1");
         let alone = Under::parse("cpu:skylake").unwrap();
         assert!(alone.condition.is_default());
@@ -181,7 +181,7 @@ mod tests {
     fn a_list_of_models_is_no_model() {
         assert!(cpu_model("native").unwrap_err().contains("list cpus --capture"));
         assert!(cpu_model("help").unwrap_err().contains(NAMES));
-        assert_eq!(cpu_model("max"), Ok(Cpu::named("max")));
+        assert_eq!(cpu_model("max"), Ok(Cpu::from_name("max")));
         assert!(cpu_model("./nowhere.toml").unwrap_err().contains("./nowhere.toml"));
     }
 }

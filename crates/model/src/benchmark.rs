@@ -55,7 +55,7 @@ pub fn benchmark_slope(
     [fewer, more]: [&Measurement; 2],
     iterations: u64,
 ) -> [PathResult; 2] {
-    let counted: Vec<Event> = more.paths.iter().flat_map(PathResult::counted).collect();
+    let counted: Vec<Event> = more.paths.iter().flat_map(PathResult::further_events).collect();
     Part::BOTH.map(|part| {
         let (of_fewer, of_more) = (runs(fewer, part), runs(more, part));
         let sides: Vec<_> = of_fewer.iter().zip(&of_more).skip(1).collect();

@@ -36,7 +36,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
         threshold,
     };
     let [of_base, of_new] = work::sides(base, new);
-    let mut rows = compared(&of_base, &of_new, rules);
+    let mut rows = compare_paths(&of_base, &of_new, rules);
     work::totals(&mut rows);
     let paths: Vec<PathComparison> = rows.into_iter().map(|row| row.comparison).collect();
     let processes = compared_processes(base, new, rules);
@@ -62,7 +62,7 @@ pub fn compare(base: &Measurement, new: &Measurement, threshold: Threshold) -> C
 fn compared_processes(base: &Measurement, new: &Measurement, rules: Rules) -> Vec<PathComparison> {
     let Some([base, new]) = processes::as_rows(base, new) else { return Vec::new() };
     let [base, new] = work::sides(&base, &new);
-    compared(&base, &new, rules).into_iter().map(|row| row.comparison).collect()
+    compare_paths(&base, &new, rules).into_iter().map(|row| row.comparison).collect()
 }
 
 /// What two results of a path have in common, which decides how they are judged.
@@ -99,8 +99,12 @@ pub fn compare_path(
     Row { base, new, rules }.compare().map(|row| row.comparison)
 }
 
-/// The paths of either side, in base's order; then those that only new has.
-fn compared<'a>(base: &'a [PathResult], new: &'a [PathResult], rules: Rules) -> Vec<Compared<'a>> {
+/// Compares each path of either side: those of base in its order, then those that only new has.
+fn compare_paths<'a>(
+    base: &'a [PathResult],
+    new: &'a [PathResult],
+    rules: Rules,
+) -> Vec<Compared<'a>> {
     let of_base: HashSet<&str> = base.iter().map(|path| path.path.as_str()).collect();
     let of_new: HashMap<&str, &PathResult> =
         new.iter().map(|path| (path.path.as_str(), path)).collect();

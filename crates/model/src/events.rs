@@ -88,7 +88,7 @@ impl PathEvents {
 
     /// The same events of one sample with so many retired instructions and these others.
     pub(crate) fn with_one_sample(&self, retired: u64, others: &BTreeMap<Event, u64>) -> Self {
-        let number = |name: &String| match Event::named(name) {
+        let number = |name: &String| match Event::from_name(name) {
             Some(Event::User | Event::Kernel) => retired,
             event => event.and_then(|event| others.get(&event)).copied().unwrap_or(0),
         };
@@ -102,13 +102,15 @@ impl PathEvents {
 
     /// How often the samples had which number of `event`.
     pub fn histogram(&self, event: Event) -> Histogram {
-        self.of_column(self.column(event), &self.counted())
+        self.of_column(self.column(event), &self.count_samples_per_combination())
     }
 
-    /// How many samples had each of `distinct`; a last one more for those that have none of them.
+    /// The number of samples that had each row of `distinct`, then the number of those that have
+    /// none of these rows.
     ///
-    /// Most samples have one of a few combinations, so those are counted, and once for all events.
-    fn counted(&self) -> Vec<u64> {
+    /// Most samples have one of a few combinations of counts, so each is counted once for all
+    /// events.
+    fn count_samples_per_combination(&self) -> Vec<u64> {
         let mut counts = vec![0; self.distinct.len() + 1];
         for row in &self.of_samples {
             counts[(*row as usize).min(self.distinct.len())] += 1;
@@ -116,7 +118,8 @@ impl PathEvents {
         counts
     }
 
-    /// How often the samples had which number in this column, `counts` being [`Self::counted`].
+    /// How often the samples had each number in this column; `counts` are those of
+    /// [`Self::count_samples_per_combination`].
     fn of_column(&self, column: Option<usize>, counts: &[u64]) -> Histogram {
         self.numbers(column).chain([0]).zip(counts.iter().copied()).collect()
     }
@@ -179,7 +182,7 @@ impl PathEvents {
     /// The events that are known here, each with its column.
     fn columns(&self) -> impl Iterator<Item = (Event, usize)> + '_ {
         let names = self.names.iter().enumerate();
-        names.filter_map(|(column, name)| Some((Event::named(name)?, column)))
+        names.filter_map(|(column, name)| Some((Event::from_name(name)?, column)))
     }
 
     fn column(&self, event: Event) -> Option<usize> {
@@ -214,7 +217,7 @@ impl PathEvents {
     }
 
     /// Whether these are events of `samples`: the retired instructions of each are its sample.
-    pub(crate) fn fit(&self, samples: &[u64]) -> bool {
+    pub(crate) fn is_consistent_with(&self, samples: &[u64]) -> bool {
         let unique: BTreeSet<&String> = self.names.iter().collect();
         self.names.len() <= MAX_NAMES
             && unique.len() == self.names.len()
@@ -256,7 +259,8 @@ pub(crate) fn differing_as_sets(
     one_qemu: bool,
 ) -> Vec<EventComparison> {
     let [(base, _), (new, _)] = sides;
-    let (base_counts, new_counts) = (base.counted(), new.counted());
+    let (base_counts, new_counts) =
+        (base.count_samples_per_combination(), new.count_samples_per_combination());
     let judged = |(event, [of_base, of_new]): (Event, [Option<usize>; 2])| {
         let (of_base, of_new) =
             (base.of_column(of_base, &base_counts), new.of_column(of_new, &new_counts));
@@ -345,7 +349,7 @@ impl EventComparison {
 
     /// What the change means where the instructions are the same.
     pub fn role(&self) -> Role {
-        Event::named(&self.event).map_or(Role::Detail, Event::role)
+        Event::from_name(&self.event).map_or(Role::Detail, Event::role)
     }
 
     /// Whether it makes two paths of equally many instructions differ.

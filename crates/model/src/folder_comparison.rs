@@ -117,7 +117,10 @@ mod tests {
         format!("{} {cpu}", result.subject.name)
     }
 
-    fn found(base: &[(&str, &str)], new: &[(&str, &str)]) -> (Vec<String>, [Vec<String>; 2]) {
+    fn find_pair_names(
+        base: &[(&str, &str)],
+        new: &[(&str, &str)],
+    ) -> (Vec<String>, [Vec<String>; 2]) {
         let found = CellPairs::find(results(base), results(new));
         let pairs = found.pairs.iter().map(|[base, new]| name(base) + " - " + &name(new));
         (pairs.collect(), found.alone.map(|alone| alone.iter().map(name).collect()))
@@ -127,7 +130,7 @@ mod tests {
     fn cells_are_paired_by_what_they_were_measured_with_and_the_others_are_left_over() {
         let base = [("6.1", "skylake"), ("6.1", "zen2"), ("6.1", "zen3")];
         let (pairs, alone) =
-            found(&base, &[("6.12", "zen2"), ("6.12", "skylake"), ("6.12", "max")]);
+            find_pair_names(&base, &[("6.12", "zen2"), ("6.12", "skylake"), ("6.12", "max")]);
         assert_eq!(pairs, ["6.1 skylake - 6.12 skylake", "6.1 zen2 - 6.12 zen2"]);
         assert_eq!(alone, [["6.1 zen3"], ["6.12 max"]]);
     }
@@ -135,10 +138,10 @@ mod tests {
     #[test]
     fn of_several_kernels_those_of_one_name_are_paired_and_what_is_left_only_if_it_is_one() {
         let base = [("6.1", "zen2"), ("lab", "zen2")];
-        let (pairs, alone) = found(&base, &[("6.12", "zen2"), ("lab", "zen2")]);
+        let (pairs, alone) = find_pair_names(&base, &[("6.12", "zen2"), ("lab", "zen2")]);
         assert_eq!(pairs, ["6.1 zen2 - 6.12 zen2", "lab zen2 - lab zen2"]);
         assert_eq!(alone, [[""; 0]; 2]);
-        let (pairs, alone) = found(&base, &[("6.12", "zen2"), ("6.13", "zen2")]);
+        let (pairs, alone) = find_pair_names(&base, &[("6.12", "zen2"), ("6.13", "zen2")]);
         assert_eq!((pairs.len(), alone.map(|it| it.len())), (0, [2, 2]));
     }
 }

@@ -138,7 +138,7 @@ impl PathHistory {
         }
         let timed = found.iter().filter(|((unit, _), _)| *unit == Unit::Ps).count();
         match found[..] {
-            [((Unit::Ps, _), _)] => vec![Self { path: self.named("ns"), ..self.clone() }],
+            [((Unit::Ps, _), _)] => vec![Self { path: self.qualify_path("ns"), ..self.clone() }],
             [] | [_] => vec![self.clone()],
             _ => found.iter().map(|(of, first)| self.of(*of, first, timed, results)).collect(),
         }
@@ -160,10 +160,11 @@ impl PathHistory {
         let points = self.points.iter().zip(results).map(|(point, kept)| {
             point.filter(|point| point.unit == unit && kept.machine.as_deref() == machine)
         });
-        Self { path: self.named(&what), points: points.collect() }
+        Self { path: self.qualify_path(&what), points: points.collect() }
     }
 
-    fn named(&self, what: &str) -> String {
+    /// The path's name with what tells this series from its others in parentheses.
+    fn qualify_path(&self, what: &str) -> String {
         format!("{} ({what})", self.path)
     }
 }

@@ -164,7 +164,7 @@ impl Joined {
         (result, of_base): (&Measurement, &Times),
     ) -> Self {
         let mut notes = Vec::new();
-        let prices = Prices::fit(result, of_base);
+        let prices = Prices::fit_to_times(result, of_base);
         let prices = prices.map_err(|why| notes.push(format!("nothing is predicted: {why}"))).ok();
         notes.extend(prices.as_ref().and_then(Prices::badly));
         let usable = prices.as_ref().filter(|prices| prices.badly().is_none());

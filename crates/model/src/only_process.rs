@@ -88,5 +88,6 @@ fn added(parts: &[&[PathResult]]) -> Vec<PathResult> {
         }
     }
     let rows = sums.into_iter();
-    rows.map(|((kind, name), (runs, like))| row(name, kind, &runs, &like.counted())).collect()
+    rows.map(|((kind, name), (runs, like))| row(name, kind, &runs, &like.further_events()))
+        .collect()
 }

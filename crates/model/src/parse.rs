@@ -221,7 +221,8 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
     let sum: u64 = path.samples_per_run.iter().map(|&samples| u64::from(samples)).sum();
     let (is_ok, is_check) = (path.status == Status::Ok, path.unit == Unit::Check);
     let samples = path.samples.len();
-    let other = path.events.as_ref().is_some_and(|events| !events.fit(&path.samples));
+    let other =
+        path.events.as_ref().is_some_and(|events| !events.is_consistent_with(&path.samples));
     let estimated = match (&path.estimate, Estimate::of(&path.samples)) {
         (Some(read), Some(own)) => read.is_of(&own),
         (read, own) => read.is_none() && own.is_none(),

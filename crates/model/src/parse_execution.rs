@@ -29,7 +29,9 @@ pub(crate) fn check_execution(result: &Measurement) -> Result<(), ParseError> {
     let rows: Vec<&PathResult> = result.paths.iter().filter(|it| it.work.is_some()).collect();
     let Some(execution) = &result.execution else {
         return match rows.first() {
-            Some(row) => Err(field(&named(row), "it is a row of a program, but none was executed")),
+            Some(row) => {
+                Err(field(&format_row_name(row), "it is a row of a program, but none was executed"))
+            }
             None => Ok(()),
         };
     };
@@ -37,7 +39,7 @@ pub(crate) fn check_execution(result: &Measurement) -> Result<(), ParseError> {
     check_program(result)?;
     check_names(result)?;
     for row in &rows {
-        check_row(row, execution.runs.len()).map_err(|what| field(&named(row), &what))?;
+        check_row(row, execution.runs.len()).map_err(|what| field(&format_row_name(row), &what))?;
     }
     let counts: Vec<(RowKind, Vec<Counts>)> =
         rows.iter().filter_map(|row| Some((row.work_kind()?, row.counts()))).collect();
@@ -52,7 +54,7 @@ pub(crate) fn field(field: &str, what: &str) -> ParseError {
     ParseError::Field { field: field.into(), what: what.into() }
 }
 
-fn named(row: &PathResult) -> String {
+fn format_row_name(row: &PathResult) -> String {
     format!("row {}", quoted(&row.path))
 }
 

@@ -68,11 +68,11 @@ struct Point {
 }
 
 impl Prices {
-    /// Fits the prices.
+    /// Fits the prices of instructions and events to the times of the paths that have both.
     ///
     /// # Errors
     /// The reason, if too few paths were measured both ways.
-    pub fn fit(result: &Measurement, times: &Times) -> Result<Self, String> {
+    pub fn fit_to_times(result: &Measurement, times: &Times) -> Result<Self, String> {
         let points: Vec<Point> =
             result.paths.iter().filter_map(|path| Point::of(path, times)).collect();
         Self::of(&points)
@@ -90,7 +90,7 @@ impl Prices {
         let middle = |errors: &[f64]| quantile(errors, 50);
         let best = sets.min_by(|(one, _), (other, _)| middle(one).total_cmp(&middle(other)));
         let (errors, names) = best.unwrap_or_default();
-        let all = fit(points, &names, None);
+        let all = fit_prices(points, &names, None);
         let [error, spread] = [50, COVERED].map(|percent| quantile(&errors, percent).exp_m1());
         if !spread.is_finite() {
             return Err("many paths have nothing that has a price".to_owned());
@@ -193,7 +193,7 @@ fn name_sets(points: &[Point]) -> [Vec<String>; 3] {
 /// By how much each point, left out, is missed: the logarithm of the factor, ascending.
 fn errors(points: &[Point], names: &[String]) -> Vec<f64> {
     let error = |left_out: usize| {
-        let prices = fit(points, names, Some(left_out));
+        let prices = fit_prices(points, names, Some(left_out));
         let predicted = total(&points[left_out].features, names, &prices);
         (predicted / points[left_out].nanoseconds).ln().abs()
     };
@@ -202,8 +202,9 @@ fn errors(points: &[Point], names: &[String]) -> Vec<f64> {
     errors
 }
 
-/// The prices by all points but one. Each point's features are shares of its time, which is 1.
-fn fit(points: &[Point], names: &[String], without: Option<usize>) -> Vec<f64> {
+/// Fits the prices to all points but `without`. Each point's features are shares of its time,
+/// which is 1.
+fn fit_prices(points: &[Point], names: &[String], without: Option<usize>) -> Vec<f64> {
     let used = points.iter().enumerate().filter(|(at, _)| Some(*at) != without);
     let share =
         |point: &Point, name: &String| of(&point.features, name).unwrap_or(0.0) / point.nanoseconds;
@@ -232,7 +233,7 @@ fn price(name: &str, nanoseconds: f64, points: &[Point]) -> Price {
 
 /// The differences of a path that have prices.
 fn differences(path: &PathComparison) -> BTreeMap<&str, i64> {
-    let priced = |event: &str| Event::named(event).is_some_and(has_price);
+    let priced = |event: &str| Event::from_name(event).is_some_and(has_price);
     let events = path.events.iter().filter(|event| priced(&event.event));
     let mut all: BTreeMap<&str, i64> =
         events.map(|event| (&*event.event, event.difference)).collect();

@@ -306,7 +306,7 @@ mod tests {
     use crate::{OWN_WORK, Ratio, Unit, example};
 
     /// A program of which `costs` gives the rows in each of seven runs with a number.
-    fn measured(
+    fn example_with_costs(
         number: u64,
         costs: impl Fn(u64, u64) -> Vec<(RowKind, &'static str, u64)>,
     ) -> ProgramExample {
@@ -327,7 +327,8 @@ mod tests {
         regions: impl Fn(u64) -> Vec<PathResult>,
     ) -> ProgramSlopeResult {
         let result = |number: &u64| {
-            ProgramExample { regions: regions(*number), ..measured(*number, costs) }.result()
+            ProgramExample { regions: regions(*number), ..example_with_costs(*number, costs) }
+                .result()
         };
         let results: Vec<Measurement> = numbers.iter().map(result).collect();
         let steps: Vec<(u64, String)> = numbers.iter().map(|n| (*n, n.to_string())).collect();

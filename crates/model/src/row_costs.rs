@@ -125,10 +125,10 @@ impl PathResult {
         self.work.as_ref().map(|work| work.kind)
     }
 
-    /// The events that were counted of a row of a program beside its instructions and steps.
-    pub(crate) fn counted(&self) -> Vec<Event> {
+    /// The events that this row of a program has beside its instructions and steps.
+    pub(crate) fn further_events(&self) -> Vec<Event> {
         let names = self.events.iter().flat_map(|events| &events.names);
-        let events = names.filter_map(|name| Event::named(name));
+        let events = names.filter_map(|name| Event::from_name(name));
         events.filter(|it| !matches!(it, Event::User | Event::Kernel | Event::Clock)).collect()
     }
 

@@ -61,8 +61,9 @@ pub fn lower_median(values: impl Iterator<Item = u64>) -> u64 {
     values.collect::<Histogram>().median().unwrap_or(0)
 }
 
-/// Where tasks slept on either side, in the order of base's document, then of new's.
-pub(crate) fn compared(base: &Execution, new: &Execution) -> Vec<SleepComparison> {
+/// Compares the sleeps of each place where tasks slept on either side: in the order of base's
+/// document, then of new's.
+pub(crate) fn compare_sleeps(base: &Execution, new: &Execution) -> Vec<SleepComparison> {
     let mut all: Vec<SleepComparison> = Vec::new();
     for sleep in base.sleeps.iter().chain(&new.sleeps) {
         let is_it = |it: &SleepComparison| {
@@ -122,7 +123,7 @@ mod tests {
             sleep("poll", "write", [1, 1, 1], Some(0)),
             sleep("read", "write", [9, 6, 6], Some(9)),
         ]);
-        let found = compared(&base, &new);
+        let found = compare_sleeps(&base, &new);
         let told = |it: &SleepComparison| {
             let side = |it: TypicalSleeps| (it.sleeps, it.to_run, it.idle);
             (it.slept_in.clone(), side(it.base), side(it.new))

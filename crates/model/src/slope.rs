@@ -128,8 +128,8 @@ impl SlopePiece {
         Self { from, to, difference, per_unit: is_whole.then(|| difference / units) }
     }
 
-    /// Both as one, if they are on one line.
-    fn joined(self, next: Self) -> Option<Self> {
+    /// Joins two adjacent pieces into one; None if their slopes differ.
+    fn join_if_collinear(self, next: Self) -> Option<Self> {
         let slope =
             |one: Self, other: Self| i128::from(one.difference) * i128::from(other.to - other.from);
         let both = self.difference.saturating_add(next.difference);
@@ -161,7 +161,7 @@ pub(crate) fn fit_pieces(points: &[(u64, i64)]) -> (Option<i64>, Vec<SlopePiece>
     let mut pieces: Vec<SlopePiece> = Vec::new();
     for pair in points.windows(2) {
         let next = SlopePiece::between(&pair[0], &pair[1]);
-        match pieces.last().and_then(|last| last.joined(next)) {
+        match pieces.last().and_then(|last| last.join_if_collinear(next)) {
             Some(both) => *pieces.last_mut().expect("it was just seen") = both,
             None => pieces.push(next),
         }

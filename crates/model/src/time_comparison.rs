@@ -279,14 +279,14 @@ mod tests {
         began.into_iter().map(boot).collect()
     }
 
-    fn compared(base: &[Times], new: &[Times]) -> TimeComparison {
+    fn compare_times(base: &[Times], new: &[Times]) -> TimeComparison {
         TimeComparison::of_two([base, new], |_| true, 0.02).unwrap()
     }
 
     #[test]
     fn boots_by_turns_show_what_takes_longer_and_the_boot_is_the_replicate() {
         let base = boots(10_000, (0..24).step_by(2));
-        let comparison = compared(&base, &boots(10_500, (1..24).step_by(2)));
+        let comparison = compare_times(&base, &boots(10_500, (1..24).step_by(2)));
         let [row] = &comparison.paths[..] else { panic!("{comparison:?}") };
         assert_eq!((row.verdict, row.replicates), (TimeVerdict::Slower, 12));
         assert_eq!((comparison.base.boots, comparison.notes.len()), (12, 0));
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn boots_in_blocks_are_told_and_a_few_decide_nothing() {
-        let comparison = compared(&boots(10_000, 0..4), &boots(10_500, 4..8));
+        let comparison = compare_times(&boots(10_000, 0..4), &boots(10_500, 4..8));
         assert_eq!(comparison.paths[0].verdict, TimeVerdict::Undecidable);
         assert!(comparison.notes[0].contains("by turns"), "{:?}", comparison.notes);
     }
@@ -324,7 +324,7 @@ mod tests {
         };
         let together =
             TimeComparison::of_session(&make_drifting_session(), |_| true, 0.02).unwrap();
-        let apart = compared(&sessions(10_000), &sessions(10_700));
+        let apart = compare_times(&sessions(10_000), &sessions(10_700));
         for comparison in [together, apart] {
             let row = &comparison.paths[0];
             let (base, new) = (row.base.unwrap(), row.new.unwrap());
@@ -343,7 +343,7 @@ mod tests {
             let level = |at: u64| if at * 7 % 60 < of_low { 10_000 + at } else { 20_000 + at };
             [example::times(&[("a.b", 1, &(0..60).map(level).collect::<Vec<_>>())])]
         };
-        let row = &compared(&session(29), &session(31)).paths[0];
+        let row = &compare_times(&session(29), &session(31)).paths[0];
         assert_eq!(row.verdict, TimeVerdict::Undecidable, "{row:?}");
         assert!(row.reason.as_ref().unwrap().contains("two levels"), "{row:?}");
     }
@@ -354,10 +354,10 @@ mod tests {
             let of_path = [ticks; 20];
             [example::times(&[("a.b", 100, &of_path[..]), ("clock.empty", 100, &[250; 20])])]
         };
-        let hidden = &compared(&session(260), &session(300)).paths[0];
+        let hidden = &compare_times(&session(260), &session(300)).paths[0];
         assert_eq!((hidden.verdict, hidden.base), (TimeVerdict::Undecidable, None));
         assert!(hidden.reason.as_ref().unwrap().contains("the loop around it"), "{hidden:?}");
-        let shown = &compared(&session(260), &session(2050)).paths[0];
+        let shown = &compare_times(&session(260), &session(2050)).paths[0];
         assert_eq!((shown.verdict, shown.new), (TimeVerdict::Slower, Some(18.0)), "{shown:?}");
     }
 
@@ -369,7 +369,7 @@ mod tests {
             let levels: Vec<u64> = (0..20).map(|at| ticks + at % 3).collect();
             [example::times(&[("a.b", calls, &levels)])]
         };
-        let comparison = compared(&session(1), &session(10));
+        let comparison = compare_times(&session(1), &session(10));
         assert_eq!(comparison.paths[0].verdict, TimeVerdict::Equal, "{comparison:?}");
         let difference = comparison.paths[0].difference.unwrap();
         assert!(difference.abs() < 0.1, "{difference} %");
@@ -383,7 +383,7 @@ mod tests {
         };
         let base = noted(example::times(&[("a.b", 1, &[90; 3])]));
         let new = noted(example::times(&[("a.b", 1, &[90; 3]), ("a.c", 1, &[90; 3])]));
-        assert_eq!(compared(&base, &new).notes, ["busy", "only new has a.c"]);
+        assert_eq!(compare_times(&base, &new).notes, ["busy", "only new has a.c"]);
     }
 
     #[test]

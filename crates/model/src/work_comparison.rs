@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::difference::{difference, percent_of};
 use crate::events::first_runs;
-use crate::sleep_comparison::compared;
+use crate::sleep_comparison::compare_sleeps;
 use crate::work::{Calls, Counts, Work, per_call, typical_per_call};
 use crate::{
     Ended, EventComparison, Measurement, Output, PathResult, RowKind, RunClock, SleepComparison,
@@ -144,7 +144,7 @@ impl ProgramComparison {
             base_idle: idle(&of_base.runs),
             new_idle: idle(&of_new.runs),
             later_runs: of_base.runs.len().min(of_new.runs.len()).saturating_sub(1),
-            sleeps: compared(of_base, of_new),
+            sleeps: compare_sleeps(of_base, of_new),
         })
     }
 }

@@ -13,12 +13,12 @@ use Verdict::{Broken, Same, Unsupported};
 
 const EVERY_CHANGE: Threshold = Threshold { percent: 0.0 };
 
-fn compared(base: Vec<PathResult>, new: Vec<PathResult>) -> Comparison {
+fn compare_every_change(base: Vec<PathResult>, new: Vec<PathResult>) -> Comparison {
     compare(&measurement("old", base), &measurement("new", new), EVERY_CHANGE)
 }
 
 fn row(base: PathResult, new: PathResult) -> PathComparison {
-    compared(vec![base], vec![new]).paths.remove(0)
+    compare_every_change(vec![base], vec![new]).paths.remove(0)
 }
 
 fn unsupported(reason: &str) -> PathResult {
@@ -40,7 +40,7 @@ fn one_added_instruction_is_a_difference_of_one() {
 
 #[test]
 fn a_measurement_is_the_same_as_itself() {
-    let all = compared(common::whole().paths, common::whole().paths);
+    let all = compare_every_change(common::whole().paths, common::whole().paths);
     let verdicts: Vec<Verdict> = all.paths.iter().map(|path| path.verdict).collect();
     assert_eq!(verdicts, [Same, Same, Unsupported, Broken]);
     assert_eq!(all.paths[0].difference, Some(0));
@@ -51,7 +51,7 @@ fn a_measurement_is_the_same_as_itself() {
 fn every_path_of_either_side_has_a_row_in_bases_order() {
     let base = vec![path("c.c", &[1]), path("a.a", &[1])];
     let new = vec![path("b.b", &[1]), path("a.a", &[1]), path("d.d", &[1])];
-    let comparison = compared(base, new);
+    let comparison = compare_every_change(base, new);
     let rows: Vec<(&str, Verdict)> =
         comparison.paths.iter().map(|row| (row.path.as_str(), row.verdict)).collect();
     let expected =
@@ -167,7 +167,7 @@ fn a_lower_bound_is_never_below_the_threshold() {
 fn the_summary_counts_every_path_once() {
     let base = vec![path("a.a", &[1]), path("b.b", &[1]), path("c.c", &[2])];
     let new = vec![path("a.a", &[1]), path("b.b", &[2]), path("c.c", &[1])];
-    let summary = compared(base, new).summary;
+    let summary = compare_every_change(base, new).summary;
     assert_eq!((summary.paths, summary.same, summary.higher, summary.lower), (3, 1, 1, 1));
     let counted: usize = Verdict::ALL.iter().map(|&verdict| summary.count(verdict)).sum();
     assert_eq!(counted, summary.paths);

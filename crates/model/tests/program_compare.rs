@@ -32,7 +32,7 @@ fn rows(comparison: &Comparison) -> Vec<&PathComparison> {
     comparison.paths.iter().filter(is_row).collect()
 }
 
-fn named<'a>(comparison: &'a Comparison, name: &str) -> &'a PathComparison {
+fn find_path<'a>(comparison: &'a Comparison, name: &str) -> &'a PathComparison {
     comparison.paths.iter().find(|row| row.path == name).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn moving(kind: RowKind, name: &str, instructions: &[u64]) -> ProgramExample {
     program("vmlinuz", instructions.iter().map(run_of).collect())
 }
 
-fn compared(base: &ProgramExample, new: &ProgramExample) -> Comparison {
+fn compare_programs(base: &ProgramExample, new: &ProgramExample) -> Comparison {
     compare(&base.result(), &new.result(), EVERY_CHANGE)
 }
 
@@ -85,10 +85,10 @@ fn first(row: &PathComparison) -> (u64, u64, i64) {
 
 #[test]
 fn a_program_is_the_same_as_itself() {
-    let comparison = compared(&whole_program(), &whole_program());
+    let comparison = compare_programs(&whole_program(), &whole_program());
     assert!(rows(&comparison).into_iter().all(is_unchanged));
-    assert_eq!(first(named(&comparison, SUM)), (6900, 6900, 0));
-    assert_eq!(first(named(&comparison, OWN_WORK)), (6000, 6000, 0));
+    assert_eq!(first(find_path(&comparison, SUM)), (6900, 6900, 0));
+    assert_eq!(first(find_path(&comparison, OWN_WORK)), (6000, 6000, 0));
     assert_eq!(comparison.summary.same, 3 + 2 + 1, "rows, totals, and a region");
     assert!(!costs_more(&comparison));
 }
@@ -98,15 +98,15 @@ fn one_added_instruction_a_call_is_found() {
     let user = row(User, "", 1, 5000);
     let base = steady(&[user.clone(), row(Syscall, "read", 10, 4000)]);
     let new = steady(&[user, row(Syscall, "read", 10, 4010)]);
-    let comparison = compared(&base, &new);
-    let read = named(&comparison, "read");
+    let comparison = compare_programs(&base, &new);
+    let read = find_path(&comparison, "read");
     assert_eq!((read.verdict, numbers(read)), (Higher, (4000, 4010, 10)));
     assert_eq!((work(read).per_call_difference, work(read).calls_differ), (Some(1), false));
-    assert_eq!(numbers(named(&comparison, SUM)), (9000, 9010, 10));
-    assert_eq!(named(&comparison, OWN_WORK).verdict, Higher);
+    assert_eq!(numbers(find_path(&comparison, SUM)), (9000, 9010, 10));
+    assert_eq!(find_path(&comparison, OWN_WORK).verdict, Higher);
     assert!(costs_more(&comparison));
-    let back = compared(&new, &base);
-    assert_eq!(named(&back, "read").verdict, Lower);
+    let back = compare_programs(&new, &base);
+    assert_eq!(find_path(&back, "read").verdict, Lower);
     assert!(!costs_more(&back));
 }
 
@@ -115,13 +115,13 @@ fn a_row_of_one_side_costs_nothing_on_the_other() {
     let user = row(User, "", 1, 5000);
     let base = steady(std::slice::from_ref(&user));
     let new = steady(&[user, row(Syscall, "openat", 2, 700)]);
-    let comparison = compared(&base, &new);
-    let openat = named(&comparison, "openat");
+    let comparison = compare_programs(&base, &new);
+    let openat = find_path(&comparison, "openat");
     assert_eq!((openat.verdict, work(openat).calls_differ), (Higher, true));
     assert_eq!(numbers(openat), (0, 700, 700));
     assert_eq!((openat.percent, work(openat).per_call_difference), (None, None));
-    let back = compared(&new, &base);
-    let openat = named(&back, "openat");
+    let back = compare_programs(&new, &base);
+    let openat = find_path(&back, "openat");
     assert_eq!((openat.verdict, work(openat).first.difference), (Lower, -700));
 }
 
@@ -129,7 +129,7 @@ fn a_row_of_one_side_costs_nothing_on_the_other() {
 fn a_program_that_did_other_work_is_compared_by_the_call() {
     let base = steady(&[row(Syscall, "read", 10, 4000)]);
     let new = steady(&[row(Syscall, "read", 12, 4800)]);
-    let comparison = compared(&base, &new);
+    let comparison = compare_programs(&base, &new);
     let read = only(&comparison);
     assert!(work(read).calls_differ);
     assert_eq!(read.verdict, Higher);
@@ -140,7 +140,7 @@ fn a_program_that_did_other_work_is_compared_by_the_call() {
 fn other_calls_of_the_first_run_alone_are_told_too() {
     let same = [row(Syscall, "read", 10, 4000)];
     let other = [row(Syscall, "read", 11, 4000)];
-    let comparison = compared(&result(&same, &same), &result(&other, &same));
+    let comparison = compare_programs(&result(&same, &same), &result(&other, &same));
     let read = only(&comparison);
     assert_eq!((read.verdict, work(read).calls_differ), (Same, true));
     assert!(!is_unchanged(read));
@@ -152,7 +152,8 @@ fn calls_that_vary_from_run_to_run_do_not_differ() {
         let run_of = |calls: &u64| run(&[row(PageFault, "read", *calls, calls * 500)]);
         program("vmlinuz", calls.iter().map(run_of).collect())
     };
-    let comparison = compared(&result(&[9, 3, 4, 4, 3, 4, 3]), &result(&[9, 4, 3, 3, 4, 3, 4]));
+    let comparison =
+        compare_programs(&result(&[9, 3, 4, 4, 3, 4, 3]), &result(&[9, 4, 3, 3, 4, 3, 4]));
     let faults = only(&comparison);
     assert_eq!((faults.verdict, work(faults).calls_differ), (Same, false));
     let calls = work(faults).new_calls;
@@ -164,7 +165,7 @@ fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
     let later = [row(Syscall, "execve", 1, 9000)];
     let base = result(&[row(Syscall, "execve", 1, 20_000)], &later);
     let new = result(&[row(Syscall, "execve", 1, 25_000)], &later);
-    let comparison = compared(&base, &new);
+    let comparison = compare_programs(&base, &new);
     let execve = only(&comparison);
     assert_eq!(first(execve), (20_000, 25_000, 5000));
     assert_eq!(numbers(execve), (9000, 9000, 0));
@@ -175,17 +176,17 @@ fn the_first_run_has_numbers_and_the_later_ones_the_verdict() {
 #[test]
 fn without_later_runs_the_first_is_judged() {
     let alone = |instructions| moving(Syscall, "read", &[instructions]);
-    let comparison = compared(&alone(400), &alone(401));
+    let comparison = compare_programs(&alone(400), &alone(401));
     let read = only(&comparison);
     let later_runs = comparison.program.as_ref().unwrap().later_runs;
     assert_eq!((read.verdict, later_runs), (Higher, 0));
-    assert_eq!(only(&compared(&alone(401), &alone(400))).verdict, Lower);
+    assert_eq!(only(&compare_programs(&alone(401), &alone(400))).verdict, Lower);
     let one_percent = Threshold { percent: 1.0 };
     let small = compare(&alone(400).result(), &alone(401).result(), one_percent);
     assert_eq!((only(&small).verdict, first(only(&small)).2), (Same, 1));
     // The first run of the other side is compared, and not its later ones.
     let more = moving(Syscall, "read", &[400, 390, 390, 390, 390, 390, 390]);
-    let first_alone = compared(&more, &alone(401));
+    let first_alone = compare_programs(&more, &alone(401));
     assert_eq!(numbers(only(&first_alone)), (400, 401, 1));
 }
 
@@ -195,8 +196,8 @@ fn what_the_timer_does_is_shown_and_makes_nothing_worse() {
     let tick = |instructions| row(Interrupt, "timer", 3, instructions);
     let base = steady(&[user.clone(), tick(900)]);
     let new = steady(&[user, tick(1900)]);
-    let comparison = compared(&base, &new);
-    let verdict = |name: &str| named(&comparison, name).verdict;
+    let comparison = compare_programs(&base, &new);
+    let verdict = |name: &str| find_path(&comparison, name).verdict;
     assert_eq!(verdict("timer interrupt (timer)"), Higher);
     assert_eq!((verdict(SUM), verdict(OWN_WORK)), (Higher, Same));
     assert!(!costs_more(&comparison));
@@ -207,7 +208,7 @@ fn a_mode_that_appears_in_own_work_is_worse_if_it_is_large() {
     let base = moving(Syscall, "read", &[400; 11]);
     let with = |mode: u64| {
         let runs = [400, 400, 400, 400, mode, mode, mode, 400, 400, 400, 400];
-        compared(&base, &moving(Syscall, "read", &runs))
+        compare_programs(&base, &moving(Syscall, "read", &runs))
     };
     let slow = with(700);
     assert_eq!(only(&slow).verdict, ModeAppeared);
@@ -220,26 +221,29 @@ fn runs_are_compared_with_those_that_were_disturbed_alike() {
     // As sets all of new's values lie among base's, but pair by pair each is one more.
     let base = moving(Syscall, "read", &[400, 410, 450, 430, 420, 440, 460]);
     let one_more = moving(Syscall, "read", &[401, 411, 451, 431, 421, 441, 461]);
-    assert_eq!(only(&compared(&base, &one_more)).verdict, Higher);
-    assert_eq!(only(&compared(&one_more, &base)).verdict, Lower);
+    assert_eq!(only(&compare_programs(&base, &one_more)).verdict, Higher);
+    assert_eq!(only(&compare_programs(&one_more, &base)).verdict, Lower);
     // As sets they are apart, but the differences of the pairs are no one change.
     let scattered = moving(Syscall, "read", &[400, 470, 500, 465, 490, 610, 480]);
-    assert_eq!(only(&compared(&base, &scattered)).verdict, Same);
+    assert_eq!(only(&compare_programs(&base, &scattered)).verdict, Same);
 }
 
 #[test]
 fn another_end_is_told_and_a_region_judged() {
     let base = steady(&[row(User, "", 1, 5000)]);
     let died = ProgramExample { ended: Ended::Signal(11), ..base.clone() };
-    let ended = compared(&base, &died);
+    let ended = compare_programs(&base, &died);
     let ended = ended.program.unwrap();
     assert_ne!(ended.base_ended, ended.new_ended);
     let with = |cost: u64| ProgramExample {
         regions: vec![path("user.parse", &[cost; 4])],
         ..base.clone()
     };
-    let comparison = compared(&with(70), &with(71));
-    assert_eq!((named(&comparison, "user.parse").verdict, comparison.summary.higher), (Higher, 1));
+    let comparison = compare_programs(&with(70), &with(71));
+    assert_eq!(
+        (find_path(&comparison, "user.parse").verdict, comparison.summary.higher),
+        (Higher, 1)
+    );
     assert!(!costs_more(&comparison));
 }
 
@@ -250,10 +254,10 @@ fn string_bytes_differ_where_instructions_do_not() {
         let events = events([("string-bytes", bytes)]);
         steady(&[ProgramRow { steps: 400 + bytes, events, ..copy }])
     };
-    let comparison = compared(&copying(64), &copying(4096));
+    let comparison = compare_programs(&copying(64), &copying(4096));
     let read = only(&comparison);
     assert_eq!(read.verdict, EventsDiffer);
-    assert_eq!(named(&comparison, SUM).verdict, EventsDiffer);
+    assert_eq!(find_path(&comparison, SUM).verdict, EventsDiffer);
     let [event] = &read.events[..] else { panic!("{:?}", read.events) };
     assert_eq!(
         (event.event.as_str(), event.difference, event.verdict),
@@ -272,7 +276,7 @@ fn slow_instructions_differ_in_pairs_of_runs_where_instructions_do_not() {
         program("vmlinuz", counts.map(run_of).to_vec())
     };
     let differing = |base, new| {
-        let comparison = compared(&with(base), &with(new));
+        let comparison = compare_programs(&with(base), &with(new));
         let row = only(&comparison);
         let events: Vec<_> =
             row.events.iter().map(|event| (event.event.clone(), event.difference)).collect();
@@ -289,7 +293,7 @@ fn slow_instructions_differ_in_pairs_of_runs_where_instructions_do_not() {
         let events = events([("mov-cr3", count)]);
         steady(&[ProgramRow { events, ..row(Syscall, "read", 1, instructions) }])
     };
-    let comparison = compared(&one(2, 400), &one(0, 390));
+    let comparison = compare_programs(&one(2, 400), &one(0, 390));
     assert_eq!((only(&comparison).verdict, only(&comparison).events.len()), (Lower, 1));
 }
 
@@ -303,8 +307,9 @@ fn lines_are_compared_where_one_qemu_counted_them_on_both_sides() {
             None => ProgramExample { events: COUNTED[2..].to_vec(), ..steady(&[row]) },
         }
     };
-    let events =
-        |base: &ProgramExample, new: &ProgramExample| only(&compared(base, new)).events.len();
+    let events = |base: &ProgramExample, new: &ProgramExample| {
+        only(&compare_programs(base, new)).events.len()
+    };
     assert_eq!(events(&counting(Some(4)), &counting(Some(9))), 1);
     assert_eq!(events(&counting(Some(4)), &counting(None)), 0);
     let mut other = counting(Some(9));
@@ -325,7 +330,7 @@ fn waiting(by: [i64; 6]) -> [ProgramExample; 2] {
 #[test]
 fn the_pair_that_is_shown_is_of_two_runs_that_differ_as_most_do() {
     let [base, new] = waiting([9, 20, 230_897, -230_900, 5, 10]);
-    let comparison = compared(&base, &new);
+    let comparison = compare_programs(&base, &new);
     let row = only(&comparison);
     assert_eq!((row.verdict, numbers(row)), (Same, (14_781, 14_790, 9)));
     let range = row.pairs.unwrap();
@@ -343,8 +348,8 @@ fn a_sum_that_is_no_one_change_says_where_its_difference_is() {
             .map(|it| run(&[it.rows.clone(), vec![row(Syscall, "read", 1, read)]].concat()));
         program("vmlinuz", runs.collect())
     };
-    let comparison = compared(&with(base, 4000), &with(new, 3900));
-    let own = named(&comparison, OWN_WORK);
+    let comparison = compare_programs(&with(base, 4000), &with(new, 3900));
+    let own = find_path(&comparison, OWN_WORK);
     assert_eq!((own.verdict, own.difference), (Same, Some(-90)));
     let parts = work(own).parts.unwrap();
     assert_eq!((parts.higher, parts.lower, parts.same), (0, -100, 10));
@@ -361,7 +366,8 @@ fn a_region_is_judged_run_by_run_and_execution_by_execution() {
         let region = PathResult::ok("user.mmap", Unit::Instructions, &runs, vec![]);
         ProgramExample { regions: vec![region], ..steady(&[row(User, "", 1, 5000)]) }
     };
-    let region = |base, new| named(&compared(&with(base), &with(new)), "user.mmap").clone();
+    let region =
+        |base, new| find_path(&compare_programs(&with(base), &with(new)), "user.mmap").clone();
     let lower = region(base, new);
     assert_eq!((lower.verdict, lower.base, lower.new), (Lower, Some(12_060), Some(10_090)));
     let range = lower.pairs.unwrap();
@@ -392,7 +398,7 @@ fn another_program_is_a_difference_and_another_kernel_is_none() {
     let expected = ["program.command", "program.environment", "program.packed_sha256", "runs"];
     assert_eq!(fields, expected);
     assert_eq!(differences[0].new, "/bin/echo 'good bye'");
-    assert_eq!(compared(&base, &new).configuration_differences, differences);
+    assert_eq!(compare_programs(&base, &new).configuration_differences, differences);
 }
 
 #[test]
@@ -437,14 +443,14 @@ fn any_result() -> impl Strategy<Value = ProgramExample> {
 proptest! {
     #[test]
     fn the_differences_of_all_rows_add_up(base in any_result(), new in any_result()) {
-        let comparison = compared(&base, &new);
-        let (rows, sum) = (rows(&comparison), named(&comparison, SUM));
+        let comparison = compare_programs(&base, &new);
+        let (rows, sum) = (rows(&comparison), find_path(&comparison, SUM));
         prop_assert_eq!(rows.iter().map(|row| first(row).2).sum::<i64>(), first(sum).2);
         // Of runs that all do the same, so do the later ones'.
         let later: i64 = rows.iter().map(|row| row.difference.unwrap()).sum();
         prop_assert_eq!(later, sum.difference.unwrap());
         let own = rows.iter().filter(|row| row.is_own_work()).map(|row| first(row).2);
-        prop_assert_eq!(own.sum::<i64>(), first(named(&comparison, OWN_WORK)).2);
+        prop_assert_eq!(own.sum::<i64>(), first(find_path(&comparison, OWN_WORK)).2);
     }
 
     #[test]
@@ -452,7 +458,7 @@ proptest! {
         runs in proptest::collection::vec(any_run(), 1..6)
     ) {
         let result = program("vmlinuz", runs);
-        let comparison = compared(&result, &result);
+        let comparison = compare_programs(&result, &result);
         prop_assert!(rows(&comparison).into_iter().all(is_unchanged));
         prop_assert!(!costs_more(&comparison));
     }
@@ -464,17 +470,17 @@ fn what_goes_up_in_one_run_and_down_in_another_is_no_change() {
     let base = [101_000, 103_371, 96_830, 100_890, 101_485, 99_880, 103_715];
     let new = [101_000, 103_383, 96_830, 100_872, 101_479, 99_868, 103_703];
     let munmap = |runs: &[u64]| moving(Syscall, "munmap", runs);
-    let comparison = compared(&munmap(&base), &munmap(&new));
+    let comparison = compare_programs(&munmap(&base), &munmap(&new));
     assert_eq!(only(&comparison).verdict, Same);
     assert!(!costs_more(&comparison));
 
     // The same with 60 instructions more is a change, and so is a slow path in two of the runs.
     let worse = new.map(|instructions| instructions + 60);
-    assert_eq!(only(&compared(&munmap(&base), &munmap(&worse))).verdict, Higher);
+    assert_eq!(only(&compare_programs(&munmap(&base), &munmap(&worse))).verdict, Higher);
     let mut slow = base;
     slow[2] += 20_000;
     slow[5] += 20_000;
-    assert_eq!(only(&compared(&munmap(&base), &munmap(&slow))).verdict, ModeAppeared);
+    assert_eq!(only(&compare_programs(&munmap(&base), &munmap(&slow))).verdict, ModeAppeared);
 }
 
 /// This result, with all instructions that the row has in this run in one function.
@@ -511,8 +517,8 @@ fn with_events(lfences: u64, locked: u64) -> ProgramExample {
 
 #[test]
 fn the_function_that_executes_an_event_more_is_told() {
-    let comparison = compared(&with_events(2, 3), &with_events(3, 3));
-    let read = named(&comparison, "read");
+    let comparison = compare_programs(&with_events(2, 3), &with_events(3, 3));
+    let read = find_path(&comparison, "read");
     assert_eq!((read.verdict, read.difference), (EventsDiffer, Some(0)));
     let [fence] = &read.functions[..] else { panic!("{read:?}") };
     assert_eq!((&*fence.function, fence.difference), ("fence", 0));
@@ -531,11 +537,11 @@ fn sleeping(sleeps: u64, preemptions: u64) -> ProgramExample {
 
 #[test]
 fn a_sleep_more_is_a_cost_and_a_preemption_may_be_the_timers() {
-    let slept = compared(&sleeping(1, 1), &sleeping(2, 1));
-    let read = named(&slept, "read");
+    let slept = compare_programs(&sleeping(1, 1), &sleeping(2, 1));
+    let read = find_path(&slept, "read");
     assert_eq!((read.verdict, &*read.events[0].event), (EventsDiffer, "sleeps"));
-    let preempted = compared(&sleeping(1, 1), &sleeping(1, 3));
-    let read = named(&preempted, "read");
+    let preempted = compare_programs(&sleeping(1, 1), &sleeping(1, 3));
+    let read = find_path(&preempted, "read");
     assert_eq!(read.verdict, Same);
     let [event] = &read.events[..] else { panic!("{read:?}") };
     assert_eq!((&*event.event, event.difference, event.is_shown()), ("preemptions", 2, true));
@@ -547,8 +553,8 @@ fn a_side_whose_functions_have_no_events_is_not_compared_by_them() {
     for one in &mut earlier.functions[0].functions {
         one.events.clear();
     }
-    let comparison = compared(&earlier, &with_events(2, 3));
-    assert_eq!(named(&comparison, "read").functions, []);
+    let comparison = compare_programs(&earlier, &with_events(2, 3));
+    assert_eq!(find_path(&comparison, "read").functions, []);
 }
 
 /// Two results of a page fault and the timer, whose later runs are: one below all; the one that the
@@ -572,13 +578,13 @@ fn shown_of_two_runs(more: u64) -> Comparison {
         let less = if fault == 640 { more - 51 } else { 0 };
         rows_of(fault + more, timer - less)
     });
-    compared(&program("vmlinuz", base.to_vec()), &program("vmlinuz", new.to_vec()))
+    compare_programs(&program("vmlinuz", base.to_vec()), &program("vmlinuz", new.to_vec()))
 }
 
 #[test]
 fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the_whole() {
     let comparison = shown_of_two_runs(51);
-    let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
+    let [own, sum] = [OWN_WORK, SUM].map(|name| find_path(&comparison, name));
     // Alone own work would be 700, of the run with its value.
     assert_eq!((own.base, own.difference), (Some(640), Some(51)));
     assert_eq!((sum.base, sum.difference), (Some(660), Some(51)));
@@ -589,7 +595,7 @@ fn own_work_and_the_sum_are_shown_of_one_run_so_that_a_part_is_not_more_than_the
 #[test]
 fn where_own_work_differs_otherwise_in_the_sums_run_the_sum_is_shown_of_own_works() {
     let comparison = shown_of_two_runs(60);
-    let [own, sum] = [OWN_WORK, SUM].map(|name| named(&comparison, name));
+    let [own, sum] = [OWN_WORK, SUM].map(|name| find_path(&comparison, name));
     assert_eq!((own.base, own.difference), (Some(700), Some(51)));
     // Alone the sum would be 660, less than own work.
     assert_eq!((sum.base, sum.difference), (Some(901), Some(51)));
@@ -612,7 +618,7 @@ fn rows_have_the_functions_that_they_differ_in() {
 #[test]
 fn processes_are_compared_by_their_place_under_the_first_one() {
     let base = two_processes();
-    let comparison = compared(&base, &base);
+    let comparison = compare_programs(&base, &base);
     let names: Vec<&str> = comparison.processes.iter().map(|row| &*row.path).collect();
     assert_eq!(names, ["sh", "sh/echo"]);
     assert!(comparison.processes.iter().all(|row| row.verdict == Verdict::Same));
@@ -624,7 +630,7 @@ fn processes_are_compared_by_their_place_under_the_first_one() {
             name.clone_into(&mut process.process);
         }
     }
-    let comparison = compared(&base, &new);
+    let comparison = compare_programs(&base, &new);
     let rows: Vec<_> =
         comparison.processes.iter().map(|row| (&*row.path, row.base, row.new)).collect();
     let expected = [
@@ -633,5 +639,5 @@ fn processes_are_compared_by_their_place_under_the_first_one() {
         ("dash/other", Some(0), Some(800)),
     ];
     assert_eq!(rows, expected);
-    assert_eq!(compared(&base, &whole_program()).processes, []);
+    assert_eq!(compare_programs(&base, &whole_program()).processes, []);
 }

@@ -10,7 +10,7 @@ use pathmeter_model::{
 };
 use pathmeter_trace::{SettingProof, SettingState};
 
-fn measured(name: &str, values: [u64; 3]) -> Measurement {
+fn measurement_with_values(name: &str, values: [u64; 3]) -> Measurement {
     let names = ["a.a", "b.b", "c.c"];
     let paths = names.iter().zip(values).map(|(name, value)| path(name, &[value; 6])).collect();
     measurement(name, paths)
@@ -23,7 +23,7 @@ fn row_of([base, new]: [&Measurement; 2]) -> SettingRow {
 }
 
 fn row(new: [u64; 3]) -> SettingRow {
-    row_of([&measured("default", BASE), &measured("set", new)])
+    row_of([&measurement_with_values("default", BASE), &measurement_with_values("set", new)])
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_price_stands_beside_the_difference_and_a_changed_one_is_noticed() {
     assert_eq!(row.program.as_ref().unwrap().price.unwrap().difference, 500);
     let checked = |row: SettingRow| {
         let set = SettingsSet::new("s".to_owned(), "t".to_owned(), vec![row]);
-        example::settings(&measured("d", BASE), set).check()
+        example::settings(&measurement_with_values("d", BASE), set).check()
     };
     assert_eq!(checked(row.clone()), Ok(()));
     let mut wrong = row.clone();

@@ -61,7 +61,7 @@ impl<'a> Programs<'a> {
     ) -> Result<(), PackError> {
         check(self.view, path, found)?;
         self.view.adopt(found)?;
-        let (data, _) = self.view.packed(&found.path).unwrap_or_default();
+        let (data, _) = self.view.packed_file(&found.path).unwrap_or_default();
         match Target::of(data) {
             Some(Target::X86(class)) => self.link(&found.path, class, false),
             Some(Target::NotLinked) => Err(PackError::NotExecutableElf { path: guest(path) }),
@@ -76,7 +76,7 @@ impl<'a> Programs<'a> {
     /// Packs what a script needs.
     fn interpret(&mut self, path: &str, file: &str, scripts: usize) -> Result<(), PackError> {
         let failed = |fault| PackError::Script { path: guest(path), fault };
-        let (data, _) = self.view.packed(file).unwrap_or_default();
+        let (data, _) = self.view.packed_file(file).unwrap_or_default();
         let line = script::line(data).map_err(failed)?;
         if scripts + 1 > MAX_SCRIPTS {
             return Err(failed("is one too many: the kernel follows five of them"));
@@ -139,7 +139,7 @@ impl<'a> Programs<'a> {
             return Err(missing());
         }
         self.view.adopt(&found)?;
-        let (data, _) = self.view.packed(&found.path).unwrap_or_default();
+        let (data, _) = self.view.packed_file(&found.path).unwrap_or_default();
         if Target::of(data) != Some(Target::X86(class)) {
             return Err(missing());
         }
@@ -151,7 +151,7 @@ impl<'a> Programs<'a> {
     /// nobody named, since it was in a folder, may lack something: who knows if it is executed.
     pub(crate) fn pack_added(&mut self, added: &Added) -> Result<(), PackError> {
         let Added { file, named } = added;
-        let (data, _) = self.view.packed(file).unwrap_or_default();
+        let (data, _) = self.view.packed_file(file).unwrap_or_default();
         let Some(Target::X86(class)) = Target::of(data) else { return Ok(()) };
         // What can't be read can't be loaded either.
         let Ok(elf) = Elf::read(data, class) else { return Ok(()) };

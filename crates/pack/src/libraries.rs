@@ -354,6 +354,6 @@ pub(crate) fn own_names(tree: &Tree) -> BTreeSet<(Class, String)> {
 
 /// What the packed file at `path` needs, which is for that mode of the processor.
 pub(crate) fn read(view: &View, path: &str, class: Class) -> Result<Elf, PackError> {
-    let (data, _) = view.packed(path).unwrap_or_default();
+    let (data, _) = view.packed_file(path).unwrap_or_default();
     Elf::read(data, class).map_err(|fault| PackError::Damaged { path: guest(path), fault })
 }

@@ -87,8 +87,8 @@ impl View {
         }
     }
 
-    /// What the packed file holds, and its mode. Nothing if none is packed there.
-    pub(crate) fn packed(&self, path: &str) -> Option<(&[u8], u32)> {
+    /// The content and the mode of the file that is packed at `path`; None if none is.
+    pub(crate) fn packed_file(&self, path: &str) -> Option<(&[u8], u32)> {
         match self.tree.get(path) {
             Some(Node::File { mode, data, .. }) => Some((data, *mode)),
             _ => None,
@@ -97,12 +97,13 @@ impl View {
 
     /// The mode of the file that was found, packed or not.
     pub(crate) fn mode(&self, path: &str) -> u32 {
-        self.packed(path).map_or_else(|| host::mode(&on_host(path)).unwrap_or(0), |(_, mode)| mode)
+        self.packed_file(path)
+            .map_or_else(|| host::mode(&on_host(path)).unwrap_or(0), |(_, mode)| mode)
     }
 
     /// The first bytes of the file that was found, packed or not: so many, or all.
     pub(crate) fn head(&self, path: &str, bytes: usize) -> io::Result<Cow<'_, [u8]>> {
-        match self.packed(path) {
+        match self.packed_file(path) {
             Some((data, _)) => Ok(Cow::Borrowed(&data[..bytes.min(data.len())])),
             None => host::head(&on_host(path), bytes).map(Cow::Owned),
         }

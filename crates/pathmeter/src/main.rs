@@ -91,7 +91,7 @@ fn run() -> ExitCode {
         Verb::Completions(args) => verbs::manual::completions(args),
         Verb::Man(args) => verbs::manual::pages(args),
     };
-    if let Some(told) = results.and_then(|results| results.told()) {
+    if let Some(told) = results.and_then(|results| results.describe_sources()) {
         screen.note(&told);
     }
     done.unwrap_or_else(|failure| screen.report(&failure)).into()

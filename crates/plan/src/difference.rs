@@ -56,11 +56,17 @@ fn in_values(one: &Value, other: &Value, place: &str) -> Option<String> {
             pairs.find_map(|(at, (one, other))| in_values(one, other, &format!("{place}[{at}]")))
         }
         _ if one == other => None,
-        _ => Some(format!("{} is {} and {}", clean(place), shown(one), shown(other))),
+        _ => Some(format!(
+            "{} is {} and {}",
+            clean(place),
+            format_short_value(one),
+            format_short_value(other)
+        )),
     }
 }
 
-fn shown(value: &Value) -> String {
+/// Formats a value as JSON, cut after [`LONGEST`] characters.
+fn format_short_value(value: &Value) -> String {
     let text = value.to_string();
     let short: String = text.chars().take(LONGEST).collect();
     if short.len() < text.len() { short + "…" } else { short }

@@ -128,8 +128,8 @@ pub enum PlanError {
 }
 
 impl PlanProgram {
-    /// The same as it was wanted.
-    pub fn wanted(&self) -> WantedProgram {
+    /// The program as a plan's settings want it, so that it can be packed again.
+    pub fn to_wanted(&self) -> WantedProgram {
         WantedProgram {
             command: self.command.clone(),
             root: self.root.clone(),

@@ -245,7 +245,7 @@ impl Folder {
     fn nodes_of(&self, id: &str, sha256: &str) -> Result<Vec<String>, FolderError> {
         let mut nodes: Vec<String> = Vec::new();
         for name in self.names()?.iter().filter(|name| names::is_nodes(name)) {
-            let told = self.told(name)?.into_iter();
+            let told = self.read_node_list(name)?.into_iter();
             let of = told.filter(|it| it.cell == id && it.sha256 == sha256);
             nodes.extend(of.map(|it| it.node));
         }
@@ -254,9 +254,9 @@ impl Folder {
         Ok(nodes)
     }
 
-    /// What a list of nodes says; lines that were damaged are left out, such as the beginning of
-    /// one that was not written to its end.
-    pub(crate) fn told(&self, name: &str) -> Result<Vec<Written>, FolderError> {
+    /// Reads a list of nodes. Damaged lines are left out, such as the beginning of one that was not
+    /// written to its end.
+    pub(crate) fn read_node_list(&self, name: &str) -> Result<Vec<Written>, FolderError> {
         let Raw::File(bytes) = self.bytes(name, MOST_NODES)? else { return Ok(Vec::new()) };
         let lines = bytes.split(|byte| *byte == b'\n');
         let read = |line: &[u8]| -> Option<Written> {

@@ -44,7 +44,7 @@ impl Lists {
         let mut lists = Self::default();
         for folder in folders {
             for name in folder.names()?.iter().filter(|name| names::is_nodes(name)) {
-                folder.told(name)?.into_iter().for_each(|line| lists.add(line));
+                folder.read_node_list(name)?.into_iter().for_each(|line| lists.add(line));
             }
         }
         Ok(lists)

@@ -192,7 +192,7 @@ fn nodes(folders: &[&Folder], out: &Folder) -> Result<(), FolderError> {
     let mut lines: BTreeSet<Written> = BTreeSet::new();
     for folder in folders {
         for name in folder.names()?.iter().filter(|name| names::is_nodes(name)) {
-            lines.extend(folder.told(name)?);
+            lines.extend(folder.read_node_list(name)?);
         }
     }
     let bytes: Vec<u8> = lines.iter().flat_map(crate::folder::json).collect();

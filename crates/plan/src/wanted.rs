@@ -214,7 +214,7 @@ fn unplanned(subject: &str) -> Option<(&'static str, &'static str)> {
 mod tests {
     use super::*;
 
-    fn refused(text: &str) -> String {
+    fn parse_error(text: &str) -> String {
         Wanted::parse(text).unwrap_err().to_string()
     }
 
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn an_unknown_key_is_named_with_its_line_and_those_that_there_are() {
-        let told = refused("subjects = [\"lab\"]\n\ncpu = [\"zen3\"]\n");
+        let told = parse_error("subjects = [\"lab\"]\n\ncpu = [\"zen3\"]\n");
         assert!(told.starts_with("line 3: unknown field `cpu`, expected one of "), "{told}");
         assert!(told.contains("`subjects`, `git`, `cpus`, `under`"), "{told}");
-        let told = refused("subjects = [\"lab\"]\n[[program]]\ncommand = [\"ls\"]\nexit = 1\n");
+        let told = parse_error("subjects = [\"lab\"]\n[[program]]\ncommand = [\"ls\"]\nexit = 1\n");
         assert!(told.starts_with("line 4: unknown field `exit`"), "{told}");
     }
 
@@ -248,7 +248,7 @@ mod tests {
             ("git:v6.12..v6.13", "no kernel"),
             ("", "an empty name"),
         ] {
-            let told = refused(&format!("subjects = [\n  \"lab\",\n  \"{subject}\"]"));
+            let told = parse_error(&format!("subjects = [\n  \"lab\",\n  \"{subject}\"]"));
             assert!(told.starts_with(&format!("line 3: {subject}: ")), "{told}");
             assert!(told.contains(what), "{told}");
         }
@@ -262,16 +262,16 @@ mod tests {
         let wanted = Wanted::parse(text).unwrap();
         let [(2, commits)] = &wanted.commits[..] else { panic!("{:?}", wanted.commits) };
         assert_eq!((&*commits.image, &*commits.kernels), ("arch/x86/boot/bzImage", "kernels"));
-        let told = refused(&text.replace("build", "command"));
+        let told = parse_error(&text.replace("build", "command"));
         assert!(told.starts_with("line 5: unknown field `command`"), "{told}");
     }
 
     #[test]
     fn a_plan_of_nothing_is_refused() {
-        assert_eq!(refused("subjects = []"), "`subjects` is empty");
-        assert!(refused("subjects = [\"lab\"]\npaths = false").contains("neither"));
-        let told = refused("subjects = [\"lab\"]\n\n[[program]]\ncommand = []\n");
+        assert_eq!(parse_error("subjects = []"), "`subjects` is empty");
+        assert!(parse_error("subjects = [\"lab\"]\npaths = false").contains("neither"));
+        let told = parse_error("subjects = [\"lab\"]\n\n[[program]]\ncommand = []\n");
         assert!(told.starts_with("line 3: this program's `command` is empty"), "{told}");
-        assert_eq!(refused(""), "`subjects` is empty");
+        assert_eq!(parse_error(""), "`subjects` is empty");
     }
 }

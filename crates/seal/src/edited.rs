@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::unsealed;
 
-    fn opened(bytes: &[u8]) -> Value {
+    fn parse_unsealed(bytes: &[u8]) -> Value {
         serde_json::from_slice(&unsealed(bytes).unwrap()).unwrap()
     }
 
@@ -62,21 +62,21 @@ mod tests {
             "explanations": [inner], "other": {"base": {"name": "b"}},
         });
         let bytes = marked(document.to_string().as_bytes()).unwrap();
-        let read = opened(&bytes);
+        let read = parse_unsealed(&bytes);
         assert_eq!(
             (&read["subject"]["name"], &read["notes"]),
             (&json!("k (edited)"), &json!([NOTE]))
         );
         assert_eq!(read["explanations"][0]["base"]["name"], "a (edited)");
         assert_eq!(read["other"]["base"]["name"], "b");
-        let again = opened(&marked(&bytes).unwrap());
+        let again = parse_unsealed(&marked(&bytes).unwrap());
         assert_eq!(again["subject"]["name"], "k (edited)");
     }
 
     #[test]
     fn of_an_array_each_is_marked() {
         let one = json!({"schema": "pathmeter.x/1", "base": {"name": "k"}});
-        let read = opened(&marked(json!([one, one]).to_string().as_bytes()).unwrap());
+        let read = parse_unsealed(&marked(json!([one, one]).to_string().as_bytes()).unwrap());
         assert_eq!(read[1]["base"]["name"], "k (edited)");
         assert_eq!(marked(b"{"), None);
     }

@@ -92,18 +92,18 @@ pub fn unsealed(bytes: &[u8]) -> Result<Cow<'_, [u8]>, SealError> {
         let Ok(documents) = serde_json::from_str::<Vec<&RawValue>>(text) else {
             return Ok(Cow::Borrowed(bytes));
         };
-        let each = documents.iter().map(|document| opened(document.get()));
+        let each = documents.iter().map(|document| remove_seal(document.get()));
         let each = each.collect::<Result<Vec<_>, _>>()?;
         return Ok(Cow::Owned(format!("[{}]", each.join(",")).into_bytes()));
     }
-    Ok(match opened(text)? {
+    Ok(match remove_seal(text)? {
         Cow::Borrowed(_) => Cow::Borrowed(bytes),
         Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     })
 }
 
-/// The text of one document without its seal.
-fn opened(text: &str) -> Result<Cow<'_, str>, SealError> {
+/// Checks the seal of one document and removes it; text without pathmeter's schema is unchanged.
+fn remove_seal(text: &str) -> Result<Cow<'_, str>, SealError> {
     let content = match canonical(text) {
         Ok(content) => content,
         // No reader takes what is no JSON, but some skip a number that they could not read.

@@ -341,8 +341,8 @@ fn what_does_not_differ_is_not_found_and_at_rest_is_equal() {
     }
 }
 
-/// The share of sessions in which one of their paths is found, which differs by `effect`.
-fn found(noise: Noise, count: usize, effect: f64, sessions: usize) -> f64 {
+/// The share of simulated sessions in which the one path that differs by `effect` is found.
+fn simulate_detection_rate(noise: Noise, count: usize, effect: f64, sessions: usize) -> f64 {
     let rules = Rules { family: PATHS, ..Rules::default() };
     let at = |alpha| {
         share(sessions, |seed| {
@@ -359,12 +359,12 @@ fn found(noise: Noise, count: usize, effect: f64, sessions: usize) -> f64 {
 
 #[test]
 fn half_a_percent_is_found_within_a_process_and_one_percent_between() {
-    assert!(found(Calm, 20, 0.5 * PERCENT, tries(100, 10_000)) >= 0.95);
-    assert!(found(Between, 90, PERCENT, tries(100, 10_000)) >= 0.95);
+    assert!(simulate_detection_rate(Calm, 20, 0.5 * PERCENT, tries(100, 10_000)) >= 0.95);
+    assert!(simulate_detection_rate(Between, 90, PERCENT, tries(100, 10_000)) >= 0.95);
     if soak() {
         for noise in NOISES {
             for (count, effect) in [(20, 0.5), (30, 0.5), (90, 0.5), (20, 2.0), (30, 2.0)] {
-                found(noise, count, effect * PERCENT, 2000);
+                simulate_detection_rate(noise, count, effect * PERCENT, 2000);
             }
         }
     }

@@ -130,8 +130,8 @@ impl Event {
         }
     }
 
-    /// The event that documents call `word`.
-    pub fn named(word: &str) -> Option<Self> {
+    /// The event that documents call `word`; None if there is none.
+    pub fn from_name(word: &str) -> Option<Self> {
         static NAMED: LazyLock<HashMap<&str, Event>> =
             LazyLock::new(|| Event::all().map(|event| (event.word(), event)).collect());
         NAMED.get(word).copied()
@@ -233,7 +233,7 @@ impl Serialize for Event {
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let word = Cow::<str>::deserialize(from)?;
-        Self::named(&word).ok_or_else(|| D::Error::custom(format!("`{word}` is no event")))
+        Self::from_name(&word).ok_or_else(|| D::Error::custom(format!("`{word}` is no event")))
     }
 }
 
@@ -294,9 +294,9 @@ mod tests {
         let words: HashSet<_> = Event::all().map(Event::word).collect();
         assert_eq!((words.len(), Event::all().count()), (Event::COUNT, Event::COUNT));
         for (place, event) in Event::all().enumerate() {
-            assert_eq!((event.index(), Event::named(event.word())), (place, Some(event)));
+            assert_eq!((event.index(), Event::from_name(event.word())), (place, Some(event)));
         }
-        assert_eq!(Event::named("nothing"), None);
+        assert_eq!(Event::from_name("nothing"), None);
         // Who sorts events has them in the order of documents.
         assert!(Event::all().is_sorted());
     }

@@ -43,7 +43,7 @@ fn with_inlined() -> WindowTree {
 #[test]
 fn inlined_functions_have_a_place_of_their_own_and_their_calls_are_theirs() {
     let expected = ["   a call 5", "    outer inlined 8", "     inner inlined 2", "      b call 2"];
-    assert_eq!(drawn(&with_inlined())[3..], expected);
+    assert_eq!(draw_tree(&with_inlined())[3..], expected);
 }
 
 #[test]

@@ -44,8 +44,9 @@ fn a_line_that_is_none_is_named() {
     }
 }
 
-/// The name that one of several symbols gives to their address, in whatever order they stand.
-fn chosen(symbols: &[&str], others: &[&str]) -> String {
+/// Resolves an address that several symbols have; asserts that the order of the symbols does not
+/// change the name.
+fn resolve_shared_address(symbols: &[&str], others: &[&str]) -> String {
     let at = |address: u64, symbol: &&str| format!("{address:x} {symbol}\n");
     let mut lines: Vec<_> =
         symbols.iter().map(|symbol| at(0xffff_ffff_8100_0040, symbol)).collect();
@@ -99,7 +100,7 @@ fn of_several_names_the_functions_is_taken() {
         ),
     ];
     for (symbols, name) in cases {
-        assert_eq!(chosen(symbols, &[]), *name);
+        assert_eq!(resolve_shared_address(symbols, &[]), *name);
     }
 }
 
@@ -118,24 +119,27 @@ fn a_function_keeps_its_name_if_only_its_linkage_changes() {
             "thermal_genl_event_tz",
         ),
     ] {
-        assert_eq!([chosen(&one, &[]), chosen(&other, &[])], [name; 2]);
+        assert_eq!(
+            [resolve_shared_address(&one, &[]), resolve_shared_address(&other, &[])],
+            [name; 2]
+        );
         let exported = format!("r __ksymtab_{}", other[1].trim_start_matches("T "));
-        assert_eq!(chosen(&other, &[&exported]), name);
+        assert_eq!(resolve_shared_address(&other, &[&exported]), name);
     }
 }
 
 #[test]
 fn what_looks_like_a_limit_gives_way_unless_the_table_shows_a_function() {
     let both = ["T __a_begin", "T __a_longer_function"];
-    assert_eq!(chosen(&both, &[]), "__a_longer_function");
+    assert_eq!(resolve_shared_address(&both, &[]), "__a_longer_function");
     for proof in ["t __pfx___a_begin", "r __ksymtab___a_begin", "t __cfi___a_begin"] {
-        assert_eq!(chosen(&both, &[proof]), "__a_begin", "{proof}");
+        assert_eq!(resolve_shared_address(&both, &[proof]), "__a_begin", "{proof}");
     }
     let data = ["r __ksymtab_a_begin", "d __a_begin"];
-    assert_eq!(chosen(&both, &data), "__a_longer_function");
+    assert_eq!(resolve_shared_address(&both, &data), "__a_longer_function");
     // Alone, it is a function's as any other.
     let alone = "__mmu_notifier_invalidate_range_end";
-    assert_eq!(chosen(&[&format!("T {alone}")], &[]), alone);
+    assert_eq!(resolve_shared_address(&[&format!("T {alone}")], &[]), alone);
 }
 
 #[test]
@@ -167,10 +171,11 @@ fn what_a_link_time_optimizer_appends_is_no_part_of_a_name() {
         ("f.constprop.0", "f.constprop.0"),
         ("llvm_f.isra.0", "llvm_f.isra.0"),
     ] {
-        assert_eq!(chosen(&[&format!("t {name}")], &[]), expected);
+        assert_eq!(resolve_shared_address(&[&format!("t {name}")], &[]), expected);
     }
     // The number decides nothing.
-    let of = |number: &str| chosen(&[&format!("t aa.llvm.{number}"), "t aaaa"], &[]);
+    let of =
+        |number: &str| resolve_shared_address(&[&format!("t aa.llvm.{number}"), "t aaaa"], &[]);
     assert_eq!([of("1"), of("5776530594906201460")], ["aa"; 2]);
 }
 

@@ -20,7 +20,7 @@ const SLOT: u64 = STACK_A - 0x100;
 fn an_empty_window_counts_its_last_stamp_only() {
     let tree = tree(Writer::new().begin().at(USER, RDTSC).at(USER + 2, RDTSC).end());
     assert_eq!((tree.total, tree.unattributed), (1, 0));
-    assert_eq!(drawn(&tree), ["[task 1] task 0", " [user] call 1"]);
+    assert_eq!(draw_tree(&tree), ["[task 1] task 0", " [user] call 1"]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn what_follows_the_last_stamp_does_not_count() {
 fn between_two_points_everything_counts_and_stamps_are_like_any_instruction() {
     let tree = tree(Writer::new().begin_whole().nops(A, 2).at(A + 2, RDTSC).nops(A + 4, 3).end());
     assert_eq!((tree.total, tree.clock), (6, 6));
-    assert_eq!(drawn(&tree), ["[task 1] task 0", " a call 6"]);
+    assert_eq!(draw_tree(&tree), ["[task 1] task 0", " a call 6"]);
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_window_that_is_dropped_leaves_nothing() {
     writer.begin_whole().nops(A, 7).at(A + 7, LOAD_RAX).load(STACK_A, 3).drop_window();
     let tree = tree(writer.begin_whole().nops(B, 2).end());
     assert_eq!((tree.total, tree.footprint.data_lines), (2, 0));
-    assert_eq!(drawn(&tree), ["[task 1] task 0", " b call 2"]);
+    assert_eq!(draw_tree(&tree), ["[task 1] task 0", " b call 2"]);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn calls_and_returns_make_the_tree() {
     }));
     let expected =
         ["[task 1] task 0", " [user] call 3", "  entry syscall 4", "   a call 5", "    b call 8"];
-    assert_eq!(drawn(&tree), expected);
+    assert_eq!(draw_tree(&tree), expected);
     assert_eq!(tree.census[&SlowInstruction::Sysret], 1);
     assert_eq!((tree.functions[4].counts.loads, tree.functions[4].counts.bytes_loaded), (2, 16));
 }
@@ -117,7 +117,7 @@ fn without_symbols_functions_go_by_their_entries() {
         "  0xffffffff81000000 syscall 4",
         "   0xffffffff81000100 call 3",
     ];
-    assert_eq!(drawn(&tree), expected);
+    assert_eq!(draw_tree(&tree), expected);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_tail_call_returns_in_its_callers_stead() {
         w.call(ENTRY + 1, A, SLOT).nops(A, 2).jmp(A + 2, B).nops(B, 1).ret(B + 1, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[3..], ["   a call 3", "    b tail-call 2"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   a call 3", "    b tail-call 2"]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_cold_part_is_its_functions_own_code() {
         w.call(ENTRY + 1, A, SLOT).jmp(A, cold).jmp(cold, A + 8).ret(A + 8, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[3..], ["   a call 3"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   a call 3"]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_retpolines_target_stands_beside_the_thunk() {
         w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
     }));
     let expected = ["   __x86_indirect_thunk_rax call 3", "   b call 2"];
-    assert_eq!(drawn(&tree)[3..], expected);
+    assert_eq!(draw_tree(&tree)[3..], expected);
     assert_eq!(tree.unmatched_returns, 0);
 }
 
@@ -158,7 +158,7 @@ fn a_thunk_without_a_name_is_known_by_its_jump() {
         w.call(ENTRY + 1, thunk, SLOT).at(thunk, JMP_RAX).nops(B, 1).ret(B + 1, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[3..], [format!("   {thunk:#x} call 1"), "   b call 2".to_owned()]);
+    assert_eq!(draw_tree(&tree)[3..], [format!("   {thunk:#x} call 1"), "   b call 2".to_owned()]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn returns_that_match_no_call_are_counted() {
         w.call(ENTRY + 1, A, SLOT).nops(A, 1).ret(A + 1, SLOT - 8).nops(B, 1).ret(B + 1, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&pushed)[3..], ["   a call 2", "    b tail-call 2"]);
+    assert_eq!(draw_tree(&pushed)[3..], ["   a call 2", "    b tail-call 2"]);
     // A thunk by another name: its return address is overwritten, but by none of its own calls.
     let overwritten = tree(Writer::new().syscall(|w| {
         w.call(ENTRY + 1, A, SLOT).call(A, C, SLOT - 8).nops(C, 1).ret(C + 1, SLOT - 8);
@@ -189,7 +189,7 @@ fn a_call_into_a_functions_padding_is_a_call_of_it() {
         })
         .stop();
     let tree = whole(&bytes, &names).representative.unwrap();
-    assert_eq!(drawn(&tree)[3..], ["   b call 6"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   b call 6"]);
     assert_eq!(tree.functions[3].address, Some(format!("{B:#x}")));
 }
 
@@ -233,7 +233,7 @@ fn a_task_switch_there_and_back_finds_the_first_tasks_frames() {
             "    __switch_to tail-call 2".to_owned(),
             "     c call 2".to_owned(),
         ];
-        assert_eq!(drawn(&tree), expected);
+        assert_eq!(draw_tree(&tree), expected);
         assert_eq!(tree.unattributed, 0);
     }
 }
@@ -247,7 +247,7 @@ fn a_switch_that_returns_right_behind_stuffed_calls_is_one() {
         w.nops(B, 2).jmp(B + 2, ENTRY + 0x80);
     }));
     let expected = ["[task 2] task 0", " [user] call 2", "  b syscall 3", "   entry tail-call 1"];
-    assert_eq!(drawn(&tree)[4..], expected);
+    assert_eq!(draw_tree(&tree)[4..], expected);
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_call_never_returned_from_ends_where_its_slot_is_used_anew() {
         w.nops(B, 1).ret(B + 1, SLOT).jmp(ENTRY + 0x25, ENTRY + 0x80);
     }));
     let expected = ["  entry syscall 4", "   a call 1", "    entry tail-call 1", "   b call 2"];
-    assert_eq!(drawn(&tree)[2..], expected);
+    assert_eq!(draw_tree(&tree)[2..], expected);
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn without_symbols_stuffed_calls_are_no_functions() {
         w.call(ENTRY + 1, ENTRY + 8, SLOT).call(ENTRY + 8, ENTRY + 16, SLOT - 8);
         w.nops(ENTRY + 16, 1).jmp(ENTRY + 17, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[2..], [format!("  {ENTRY:#x} syscall 6")]);
+    assert_eq!(draw_tree(&tree)[2..], [format!("  {ENTRY:#x} syscall 6")]);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_function_jumped_back_into_is_the_one_that_jumped_away() {
         w.call(ENTRY + 1, A, SLOT).jmp(A, B).jmp(B, A + 0x20).ret(A + 0x20, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[3..], ["   a call 2", "    b tail-call 1"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   a call 2", "    b tail-call 1"]);
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_label_that_control_falls_through_is_no_function() {
         w.call(ENTRY + 1, A + 0xff, SLOT).nops(A + 0xff, 1).jmp(B, B + 0x20).ret(B + 0x20, SLOT);
         w.jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    assert_eq!(drawn(&tree)[3..], ["   a call 3"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   a call 3"]);
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_faulting_instruction_counts_once() {
     }));
     assert_eq!((tree.total, tree.interrupts), (7, 0));
     let expected = ["[task 1] task 0", " [user] call 3", "  asm_exc_page_fault exception 4"];
-    assert_eq!(drawn(&tree), expected);
+    assert_eq!(draw_tree(&tree), expected);
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn a_fault_right_behind_a_return_to_kernel_code_leaves_what_was_interrupted() {
         w.nops(FAULT, 1).at(FAULT + 1, IRET).at(A, LOAD_RAX).load(0x1234, 3);
         w.ret(A + 3, SLOT).jmp(ENTRY + 6, ENTRY + 0x80);
     }));
-    let drawn = drawn(&tree);
+    let drawn = draw_tree(&tree);
     assert_eq!((&drawn[2][..], &drawn[3][..]), ("  entry syscall 4", "   a call 2"));
     assert_eq!((tree.total, tree.unattributed), (13, 0));
 }
@@ -355,7 +355,7 @@ fn a_fault_right_behind_a_return_to_user_code_comes_from_there() {
         "  asm_exc_page_fault exception 6",
         "  entry syscall 2",
     ];
-    assert_eq!(drawn(&tree), expected);
+    assert_eq!(draw_tree(&tree), expected);
 }
 
 #[test]
@@ -374,7 +374,7 @@ fn a_call_interrupted_before_its_target_is_a_call() {
     assert_eq!(tree.interrupts, 1);
     let expected =
         ["   asm_sysvec_apic_timer_interrupt interrupt 3", "    b call 1", "   a call 2"];
-    assert_eq!(drawn(&tree)[3..], expected);
+    assert_eq!(draw_tree(&tree)[3..], expected);
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn interrupts_at_every_kind_of_instruction_leave_the_tree_as_it_was() {
             w.jmp(ENTRY + 8, ENTRY + 0x80);
         }));
         assert_eq!(tree.interrupts, 1);
-        let lines = drawn(&tree);
+        let lines = draw_tree(&tree);
         let rest: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
         for expected in ["entry syscall 5", "a call 2", "b tail-call 1", "c call 1"] {
             assert!(rest.contains(&expected), "{interrupted}: {lines:?} lacks {expected}");
@@ -571,7 +571,7 @@ fn patched_code_is_counted_as_it_stood() {
         w.jmp(ENTRY + 11, ENTRY + 0x80);
     }));
     assert_eq!(tree.census[&SlowInstruction::Popf], 1);
-    assert_eq!(drawn(&tree)[3..], ["   a call 4"]);
+    assert_eq!(draw_tree(&tree)[3..], ["   a call 4"]);
     assert_eq!(
         tree.functions.iter().find(|of| of.name == "a").unwrap().census[&SlowInstruction::Popf],
         1
@@ -585,7 +585,7 @@ fn what_nothing_explains_is_unattributed_and_counted() {
     }));
     assert_eq!(tree.total, 9);
     assert_eq!(tree.unattributed, 9 - 2);
-    assert!(drawn(&tree).contains(&"[unattributed] unattributed 0".to_owned()));
+    assert!(draw_tree(&tree).contains(&"[unattributed] unattributed 0".to_owned()));
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Cache {
 
     /// Bytes it holds now.
     pub fn size(&self) -> u64 {
-        self.kept().iter().map(|file| file.size).sum()
+        self.list_entries().iter().map(|file| file.size).sum()
     }
 
     /// Tries whether anything can be written to it.
@@ -221,7 +221,7 @@ impl Cache {
     /// Removes the least recently used until the bound holds; never `newest`, which has just been
     /// made.
     fn evict(&self, newest: &str, caller: Caller<'_>) {
-        let mut files = self.kept();
+        let mut files = self.list_entries();
         files.sort_by_key(|file| file.used);
         let mut size: u64 = files.iter().map(|file| file.size).sum();
         for file in files.iter().filter(|file| file.name != newest) {
@@ -243,8 +243,8 @@ impl Cache {
         }
     }
 
-    /// Its entries.
-    fn kept(&self) -> Vec<Kept> {
+    /// Lists the folder's entries; files with other names are left out.
+    fn list_entries(&self) -> Vec<Kept> {
         let named = self.names().filter(|name| is_name(name));
         named.filter_map(|name| Kept::of(&self.folder, name)).collect()
     }

@@ -139,8 +139,8 @@ impl Condition {
         })
     }
 
-    /// The settings that the agent is told, in the order in which it makes them.
-    pub(crate) fn told(&self) -> impl Iterator<Item = &Setting> {
+    /// The settings that the agent is given, in the order in which it makes them.
+    pub(crate) fn agent_settings(&self) -> impl Iterator<Item = &Setting> {
         self.settings.iter().filter(|setting| !self.is_looked_for(setting))
     }
 
@@ -258,7 +258,7 @@ impl Condition {
         let parameters: Vec<_> = self.modules.iter().map(|it| self.parameters(it)).collect();
         let files = files.iter().zip(&parameters);
         let loads = files.map(|(file, words)| (SettingKind::Load, &**file, &**words));
-        let made: Vec<_> = self.told().map(|it| (it.kind(), it.as_read())).collect();
+        let made: Vec<_> = self.agent_settings().map(|it| (it.kind(), it.as_read())).collect();
         let made = made.iter().map(|(kind, (name, value))| (*kind, &**name, &**value));
         let settings = loads.chain(made).chain(shown).map(|(kind, name, value)| {
             condition::Setting { kind, name: name.as_bytes(), value: value.as_bytes() }

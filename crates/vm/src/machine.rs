@@ -66,7 +66,7 @@ pub enum Firmware {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            cpu: Cpu::named(DEFAULT_CPU),
+            cpu: Cpu::from_name(DEFAULT_CPU),
             memory_mib: 128,
             cpus: 1,
             base_words: BaseWords::Linux,
@@ -307,7 +307,7 @@ mod tests {
         assert!(usual.is_portable());
         assert!(Settings { append: "quiet".to_owned(), ..usual.clone() }.is_portable());
         for other in [
-            Settings { cpu: Cpu::named("max"), ..usual.clone() },
+            Settings { cpu: Cpu::from_name("max"), ..usual.clone() },
             Settings { cpus: 2, ..usual.clone() },
             Settings { clock: Clock::Host, ..usual },
         ] {
@@ -351,13 +351,13 @@ mod tests {
         assert!(settings.fingerprint().contains(" -smp 2 "));
         let restoring = settings.arguments(OLDEST, Origin::Snapshot, Firmware::Own);
         assert!(restoring.iter().any(|word| word == "-smp"));
-        let plain = Settings { cpu: Cpu::named("plain"), ..Settings::default() };
+        let plain = Settings { cpu: Cpu::from_name("plain"), ..Settings::default() };
         assert!(!plain.fingerprint().contains("-smp"));
     }
 
     #[test]
     fn linux_is_told_of_a_profiles_second_thread_and_other_kernels_are_not() {
-        let zen2 = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
+        let zen2 = Settings { cpu: Cpu::from_name("zen2"), ..Settings::default() };
         assert!(zen2.fingerprint().contains(" -smp 1,maxcpus=2,threads=2 "));
         let other = Settings { base_words: BaseWords::None, ..zen2 };
         assert!(!other.fingerprint().contains("-smp"));
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_profile_is_part_of_the_fingerprint_with_its_name_and_all_that_it_is() {
-        let icelake = Settings { cpu: Cpu::named("icelake"), ..Settings::default() };
+        let icelake = Settings { cpu: Cpu::from_name("icelake"), ..Settings::default() };
         assert!(icelake.fingerprint().contains("icelake: base,"));
         assert!(icelake.fingerprint().ends_with("msr-0x10a=0x202016b"));
         assert!(icelake.is_portable());

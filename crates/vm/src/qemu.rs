@@ -280,10 +280,10 @@ mod tests {
             let known = all.filter(|name| !without.contains(name));
             known.map(|name| format!("  {name}=<bool>\n")).collect::<Vec<_>>().concat()
         };
-        let nearest = |name| qemu.nearest(&Cpu::named(name), &known(&["amd-psfd"]));
+        let nearest = |name| qemu.nearest(&Cpu::from_name(name), &known(&["amd-psfd"]));
         assert_eq!(nearest("zen3"), Some("zen2"));
         assert_eq!(nearest("zen3-guest"), Some("zen2-guest"));
-        assert_eq!(qemu.nearest(&Cpu::named("zen3"), ""), None);
+        assert_eq!(qemu.nearest(&Cpu::from_name("zen3"), ""), None);
     }
 
     #[test]

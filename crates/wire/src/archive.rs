@@ -127,8 +127,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A record as the format has it, of this mode.
-    fn written(name: &str, mode: u32, data: &[u8]) -> Vec<u8> {
+    /// Formats a record of this mode, independently of the code under test.
+    fn format_record(name: &str, mode: u32, data: &[u8]) -> Vec<u8> {
         let [data_length, name_length] =
             [data.len(), name.len() + 1].map(|length| u32::try_from(length).unwrap());
         let numbers = [1, mode, 0, 0, 1, 0, data_length, 0, 0, 0, 0, name_length, 0];
@@ -143,10 +143,10 @@ mod tests {
 
     fn three() -> Vec<u8> {
         [
-            written("tmp", 0o041_777, b""),
-            written("tmp/a", 0o104_755, b"hello"),
-            written("tmp/link", 0o120_777, b"a"),
-            written("TRAILER!!!", 0, b""),
+            format_record("tmp", 0o041_777, b""),
+            format_record("tmp/a", 0o104_755, b"hello"),
+            format_record("tmp/link", 0o120_777, b"a"),
+            format_record("TRAILER!!!", 0, b""),
         ]
         .concat()
     }
@@ -171,7 +171,7 @@ mod tests {
         for length in 0..whole.len() - 1 {
             assert!(Records::of(&whole[..length]).last().unwrap().is_err(), "{length}");
         }
-        let device = written("dev/console", 0o020_600, b"");
+        let device = format_record("dev/console", 0o020_600, b"");
         assert_eq!(Records::of(&device).next(), Some(Err(NoArchive { left: device.len() })));
     }
 

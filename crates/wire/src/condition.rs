@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn written(settings: &[Setting<'_>]) -> Vec<u8> {
+    fn encode_settings(settings: &[Setting<'_>]) -> Vec<u8> {
         let mut text = Vec::new();
         write(settings.iter().copied(), |piece| text.extend_from_slice(piece));
         text
@@ -269,16 +269,16 @@ mod tests {
 
     #[test]
     fn settings_are_read_back_and_none_is_one_field() {
-        let text = written(&SETTINGS);
+        let text = encode_settings(&SETTINGS);
         let read: Vec<_> = super::read(&text).unwrap().collect();
         assert_eq!(read, SETTINGS);
-        assert_eq!(written(&[]), b"pathmeter condition 1\0");
-        assert_eq!(super::read(&written(&[])).unwrap().count(), 0);
+        assert_eq!(encode_settings(&[]), b"pathmeter condition 1\0");
+        assert_eq!(super::read(&encode_settings(&[])).unwrap().count(), 0);
     }
 
     #[test]
     fn a_condition_that_is_cut_is_refused() {
-        let text = written(&SETTINGS);
+        let text = encode_settings(&SETTINGS);
         for length in 0..text.len() {
             let whole = super::read(&text[..length]).map(Iterator::count);
             // Only where a setting ends is what is left a condition, of fewer settings.

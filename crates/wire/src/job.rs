@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn written(runs: u32, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
+    fn encode_job(runs: u32, words: &[Vec<u8>], variables: &[Vec<u8>]) -> Vec<u8> {
         let mut bytes = Vec::new();
         write((runs, 1 << 26), (b"/bin/ls", b""), [words, variables], |piece| {
             bytes.extend_from_slice(piece);
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_job_without_its_end_is_refused_and_what_follows_is_the_archive() {
-        let whole = written(3, &[b"ls".to_vec()], &[b"A=b".to_vec()]);
+        let whole = encode_job(3, &[b"ls".to_vec()], &[b"A=b".to_vec()]);
         assert!(Job::read(&whole).is_ok());
         for length in 0..whole.len() {
             assert!(Job::read(&whole[..length]).is_err(), "{length}");
@@ -220,7 +220,7 @@ mod tests {
         fn a_job_is_read_back(
             runs in 0..1024_u32, arguments in words(), environment in words(),
         ) {
-            let bytes = written(runs, &arguments, &environment);
+            let bytes = encode_job(runs, &arguments, &environment);
             let job = Job::read(&bytes).unwrap();
             prop_assert_eq!((job.runs, job.file_limit), (runs, 1 << 26));
             prop_assert_eq!((job.executable, job.stdin), (&b"/bin/ls\0"[..], &b"\0"[..]));

@@ -173,8 +173,8 @@ pub struct Shown<'a> {
     pub text: &'a [u8],
 }
 
-/// A [`Kind::Shown`] frame.
-pub fn shown<'a>(buffer: &'a mut [u8], shown: &Shown<'_>) -> Option<&'a [u8]> {
+/// Writes a [`Kind::Shown`] frame into `buffer`; None if it does not fit.
+pub fn write_shown<'a>(buffer: &'a mut [u8], shown: &Shown<'_>) -> Option<&'a [u8]> {
     let mut writer = Writer::new(buffer.get_mut(HEADER..)?);
     writer.integer(shown.file);
     writer.integer(shown.error);

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn written(fill: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
+    fn fill_payload(fill: impl FnOnce(&mut Writer<'_>)) -> Vec<u8> {
         let mut buffer = vec![0; 8192];
         let mut writer = Writer::new(&mut buffer);
         fill(&mut writer);
@@ -176,13 +176,13 @@ mod tests {
 
     #[test]
     fn a_run_longer_than_announced_is_refused() {
-        let bytes = written(|w| [2, 330, 3].into_iter().for_each(|n| w.integer(n)));
+        let bytes = fill_payload(|w| [2, 330, 3].into_iter().for_each(|n| w.integer(n)));
         assert_eq!(Reader::new(&bytes).samples(100, |_| ()), Err(PayloadError::Range));
     }
 
     #[test]
     fn an_empty_run_is_refused_rather_than_looped_on() {
-        let bytes = written(|w| [2, 330, 0].into_iter().for_each(|n| w.integer(n)));
+        let bytes = fill_payload(|w| [2, 330, 0].into_iter().for_each(|n| w.integer(n)));
         assert_eq!(Reader::new(&bytes).samples(100, |_| ()), Err(PayloadError::Range));
     }
 
@@ -196,7 +196,7 @@ mod tests {
         fn fields_are_read_back(
             number: u64, text in ".{0,40}", samples in prop::collection::vec(300_u64..303, 0..200),
         ) {
-            let bytes = written(|w| {
+            let bytes = fill_payload(|w| {
                 w.integer(number);
                 w.text(text.as_bytes());
                 w.samples(&samples);

@@ -178,9 +178,9 @@ impl Row {
         let Subtracted { stamps, user, kernel, both } = subtracted;
         let stamps = stamps.cast_signed();
         let modes = [
-            counted(&passes.user, index, stamps.saturating_add(user)),
-            counted(&passes.kernel, index, kernel),
-            counted(&passes.both, index, stamps.saturating_add(both)),
+            estimate_mode(&passes.user, index, stamps.saturating_add(user)),
+            estimate_mode(&passes.kernel, index, kernel),
+            estimate_mode(&passes.both, index, stamps.saturating_add(both)),
         ];
         let failed = modes.iter().map(|mode| mode.failed).sum();
         let reason = modes.iter().find_map(|mode| mode.reason.clone());
@@ -204,7 +204,7 @@ struct Mode {
     reason: Option<String>,
 }
 
-fn counted(passes: &[Pass], index: usize, subtracted: i64) -> Mode {
+fn estimate_mode(passes: &[Pass], index: usize, subtracted: i64) -> Mode {
     let mut mode = Mode { estimate: Err(missing()), failed: 0, reason: None };
     let mut samples = Vec::new();
     for came in passes.iter().filter_map(|pass| pass.paths.get(index)) {

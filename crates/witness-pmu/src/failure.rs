@@ -111,7 +111,7 @@ fn advice(error: &LinesError, cpu: usize) -> String {
 mod tests {
     use super::*;
 
-    fn told(step: &str, error: i32) -> String {
+    fn format_refusal(step: &str, error: i32) -> String {
         let error = LinesError::Refused { step: step.into(), error };
         Failure::Pass { error, cpu: 3 }.to_string()
     }
@@ -128,7 +128,7 @@ mod tests {
             ("rdpmc", 0, "devices/cpu/rdpmc"),
             ("sched_setaffinity", 22, "CPU 3 can't be used"),
         ] {
-            let told = told(step, error);
+            let told = format_refusal(step, error);
             assert!(told.contains(advice), "{told}");
             assert!(told.contains(&format!("{step}: error {error}")), "{told}");
         }

@@ -69,7 +69,7 @@ pub(crate) fn parse(text: &str) -> Result<Pass, LinesError> {
     for (number, line) in (1..).zip(text.lines()) {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let understood = match word {
-            "refused" => return Err(refused(rest).unwrap_or(LinesError::Line { number })),
+            "refused" => return Err(parse_refusal(rest).unwrap_or(LinesError::Line { number })),
             "end" => {
                 ended = true;
                 Some(())
@@ -90,7 +90,8 @@ fn number_of<N: FromStr>(text: &str) -> Option<N> {
     text.parse().ok()
 }
 
-fn refused(rest: &str) -> Option<LinesError> {
+/// Parses the step that the kernel refused and its error.
+fn parse_refusal(rest: &str) -> Option<LinesError> {
     let (step, error) = rest.split_once(' ')?;
     let plain = step.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     let step = plain.then(|| step.to_owned())?;

@@ -19,8 +19,9 @@ pub(super) fn edited(stage: &Stage, rng: &mut Rng) -> Ended {
     let original = stage.scene.run(&measure).succeeded().stdout.clone();
     let document: Value = serde_json::from_str(&original).unwrap();
     stage.scene.write("out/original.json", &original);
-    let unedited = compared(stage, original.as_bytes());
-    let same = compared(stage, serde_json::to_string_pretty(&document).unwrap().as_bytes());
+    let unedited = compare_with_original(stage, original.as_bytes());
+    let same =
+        compare_with_original(stage, serde_json::to_string_pretty(&document).unwrap().as_bytes());
     assert_eq!(same.1, unedited.1, "the same document, laid out differently");
     for _ in 0..EDITS {
         let mut edited = document.clone();
@@ -31,7 +32,7 @@ pub(super) fn edited(stage: &Stage, rng: &mut Rng) -> Ended {
         if rng.u8(..3) == 0 {
             edit_text(&mut text, rng);
         }
-        let (code, stdout) = compared(stage, &text);
+        let (code, stdout) = compare_with_original(stage, &text);
         if code < 2 {
             let comparison: Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(comparison["schema"], "pathmeter.comparison/1");
@@ -40,8 +41,8 @@ pub(super) fn edited(stage: &Stage, rng: &mut Rng) -> Ended {
     Ended::Same
 }
 
-/// The exit code and the output of a comparison with the original.
-fn compared(stage: &Stage, edited: &[u8]) -> (i32, String) {
+/// Compares a document with the original; returns the exit code and the output.
+fn compare_with_original(stage: &Stage, edited: &[u8]) -> (i32, String) {
     stage.scene.write("out/edited.json", edited);
     let files = ["out/edited.json", "out/original.json"];
     let accept = "--accept-edited";

@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Scene, built, debian, soak};
 use serde_json::Value;
 
-use super::{compared, kernels, measured, program, rows, run};
+use super::{compare_program, kernels, measure_program, program, rows, run};
 
 /// Test kernels of which each system call by `syscall` has other instructions than base's, and as
 /// many (docs/evidence/tests.md): all events in which a call differs, in the order of documents.
@@ -43,7 +43,7 @@ fn what_costs_a_row_without_an_instruction_more_is_told() {
     let some = if soak() { HIDDEN_COSTS.len() } else { FEW };
     for (variant, a_call) in &HIDDEN_COSTS[..some] {
         let (base, new) = (built("base"), built(variant));
-        let (_, comparison) = compared(&base, &new, &[], &[&program("processes")]);
+        let (_, comparison) = compare_program(&base, &new, &[], &[&program("processes")]);
         let cost = row(&comparison, "getppid");
         assert_eq!(cost["difference"], 0, "{variant}: {cost}");
         assert_eq!(cost["verdict"], "events-differ", "{variant}: {cost}");
@@ -60,7 +60,7 @@ fn what_costs_a_row_without_an_instruction_more_is_told() {
 #[test]
 fn a_slow_instruction_more_is_in_the_function_that_executes_it() {
     let (base, new) = (built("base"), built("lfence"));
-    let (_, comparison) = compared(&base, &new, &["--explain"], &[&program("processes")]);
+    let (_, comparison) = compare_program(&base, &new, &["--explain"], &[&program("processes")]);
     let cost = row(&comparison, "getppid");
     assert_eq!(cost["verdict"], "events-differ", "{cost}");
     let functions = cost["functions"].as_array().unwrap().iter();
@@ -139,7 +139,7 @@ fn numbers(row: &Value) -> Vec<u64> {
 #[test]
 fn a_program_has_its_own_instructions_and_no_other() {
     for kernel in kernels() {
-        let result = measured(&kernel, &[&program("loop")]);
+        let result = measure_program(&kernel, &[&program("loop")]);
         let own = rows(&result).into_iter().filter(|row| row.kind == "user");
         let own: Vec<u64> = own.map(|row| row.instructions).collect();
         assert_eq!(own, [4004; super::RUNS]);

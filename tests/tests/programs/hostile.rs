@@ -7,7 +7,7 @@ use std::time::Duration;
 use pathmeter_e2e::{Scene, built};
 use rustix::process::Signal;
 
-use super::{assert_adds_up, measured, program, run};
+use super::{assert_adds_up, measure_program, program, run};
 
 /// Far more than a boot and the time limit take.
 const SOON: Duration = Duration::from_secs(60);
@@ -78,7 +78,7 @@ fn one_that_writes_to_the_protocol_port() {
 
 #[test]
 fn one_that_takes_its_own_input_away_leaves_the_next_run_its_own() {
-    assert_adds_up(&measured(&built("base"), &[&program("hostile"), "unmounts"]));
+    assert_adds_up(&measure_program(&built("base"), &[&program("hostile"), "unmounts"]));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_later_run_that_fails_is_told_with_its_own_words() {
 
 #[test]
 fn signals_to_all_and_forged_markers_change_nothing() {
-    assert_adds_up(&measured(&built("base"), &[&program("hostile"), "survives"]));
+    assert_adds_up(&measure_program(&built("base"), &[&program("hostile"), "survives"]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use pathmeter_e2e::{Scene, built};
 use serde_json::Value;
 
-use super::{compared, program, run};
+use super::{compare_program, program, run};
 
 /// The rows without the totals.
 fn rows(comparison: &Value) -> Vec<&Value> {
@@ -20,7 +20,7 @@ fn changed(comparison: &Value) -> Vec<&Value> {
 fn another_layout_is_the_same() {
     for variant in ["reordered", "moved-entry"] {
         let (code, comparison) =
-            compared(&built("base"), &built(variant), &[], &[&program("faults")]);
+            compare_program(&built("base"), &built(variant), &[], &[&program("faults")]);
         assert_eq!(code, 0);
         assert!(changed(&comparison).is_empty(), "{variant}: {:?}", changed(&comparison));
     }
@@ -48,7 +48,7 @@ fn as_many_instructions_of_another_kind_differ_in_their_events() {
     for (variant, options) in [("lock", &[][..]), ("four-lines", &[]), ("four-lines", &["--lines"])]
     {
         let (code, comparison) =
-            compared(&built("base"), &built(variant), options, &[&program("faults")]);
+            compare_program(&built("base"), &built(variant), options, &[&program("faults")]);
         let differing = changed(&comparison);
         let unseen = variant == "four-lines" && options.is_empty();
         // A locked instruction more in each call fails the usual gate, and so do four lines.
@@ -64,7 +64,7 @@ fn as_many_instructions_of_another_kind_differ_in_their_events() {
 #[test]
 fn one_nop_more_a_system_call_is_in_the_rows_of_system_calls_and_explained_by_its_function() {
     let (code, comparison) =
-        compared(&built("base"), &built("nop"), &["--explain"], &[&program("faults")]);
+        compare_program(&built("base"), &built("nop"), &["--explain"], &[&program("faults")]);
     assert_eq!(code, 1);
     let mut explained = 0;
     for row in rows(&comparison) {

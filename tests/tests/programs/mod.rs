@@ -97,13 +97,13 @@ fn run(scene: &Scene, kernels: &[&str], options: &[&str], command: &[&str]) -> R
     scene.run(&words)
 }
 
-/// The document of a program on one kernel.
-fn measured(kernel: &str, command: &[&str]) -> Value {
+/// Measures a program on one kernel; returns its document.
+fn measure_program(kernel: &str, command: &[&str]) -> Value {
     run(&Scene::warm(), &[kernel], &["--json"], command).json()
 }
 
-/// The comparison of a program on two kernels, and the exit code of `--check`.
-fn compared(base: &str, new: &str, options: &[&str], command: &[&str]) -> (i32, Value) {
+/// Compares a program on two kernels; returns the exit code of `--check` and the comparison.
+fn compare_program(base: &str, new: &str, options: &[&str], command: &[&str]) -> (i32, Value) {
     let options = [&["--json", "--check"], options].concat();
     let run = run(&Scene::warm(), &[base, new], &options, command);
     (run.code, serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr)))

@@ -4,7 +4,9 @@
 use pathmeter_e2e::{Scene, built, debian};
 use serde_json::Value;
 
-use super::{RUNS, assert_adds_up, assert_adds_up_in, calls_of, kernels, measured, program, run};
+use super::{
+    RUNS, assert_adds_up, assert_adds_up_in, calls_of, kernels, measure_program, program, run,
+};
 
 /// Of each process how often it asked for its parent's number, in each run.
 fn asked(result: &Value) -> Vec<(&str, Vec<u64>)> {
@@ -87,7 +89,7 @@ fn processes_beyond_the_limit_are_one_entry_which_is_said() {
 
 #[test]
 fn a_program_of_one_process_has_no_rows_of_processes() {
-    let result = measured(&built("base"), &[&program("faults")]);
+    let result = measure_program(&built("base"), &[&program("faults")]);
     assert!(result["execution"].get("processes").is_none());
     let (scene, faults) = (Scene::warm(), program("faults"));
     let options = ["--only-process", "faults"];

@@ -3,7 +3,7 @@
 use pathmeter_e2e::{Run, Scene, built, path, paths};
 use serde_json::Value;
 
-use super::{assert_adds_up, measured, program, run};
+use super::{assert_adds_up, measure_program, program, run};
 
 /// The result with its regions alone.
 fn regions(result: &Value) -> Value {
@@ -29,7 +29,7 @@ fn marked(how: &str) -> Run {
 
 #[test]
 fn a_nested_region_is_part_of_the_one_around_it() {
-    let result = measured(&built("base"), &[&program("regions"), "good"]);
+    let result = measure_program(&built("base"), &[&program("regions"), "good"]);
     assert_adds_up(&result);
     let regions = regions(&result);
     let (outer, inner) = (path(&regions, "user.outer"), path(&regions, "user.inner"));
@@ -46,7 +46,7 @@ fn a_nested_region_is_part_of_the_one_around_it() {
 
 #[test]
 fn each_thread_has_regions_of_its_own() {
-    let result = measured(&built("base"), &[&program("regions"), "threads"]);
+    let result = measure_program(&built("base"), &[&program("regions"), "threads"]);
     assert_adds_up(&result);
     let regions = regions(&result);
     assert_eq!(paths(&regions).len(), 4, "{regions}");

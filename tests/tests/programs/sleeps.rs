@@ -4,7 +4,7 @@
 use pathmeter_e2e::{Scene, built, debian};
 use serde_json::{Value, json};
 
-use super::{RUNS, assert_adds_up, measured, program, run};
+use super::{RUNS, assert_adds_up, measure_program, program, run};
 
 /// Reads, naps and writes of the program.
 const TIMES: u64 = 5;
@@ -100,7 +100,7 @@ fn numbers_of(row: &Value, event: &str) -> Vec<u64> {
 fn who_is_replaced_by_another_was_preempted_and_did_not_sleep() {
     let spin = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
     let script = format!("({spin}) & {spin}; wait");
-    let result = measured(&built("base"), &["sh", "-c", &script]);
+    let result = measure_program(&built("base"), &["sh", "-c", &script]);
     let rows = result["paths"].as_array().unwrap();
     let user = rows.iter().find(|row| row["path"] == "user code").unwrap();
     assert!(numbers_of(user, "preemptions").iter().all(|number| *number > 0), "{user}");
@@ -157,7 +157,7 @@ fn the_table_has_a_line_for_each_row_and_region_with_sleeps() {
 
 #[test]
 fn a_program_that_does_not_sleep_has_none() {
-    let result = measured(&built("base"), &[&program("faults")]);
+    let result = measure_program(&built("base"), &[&program("faults")]);
     assert!(result["execution"].get("sleeps").is_none(), "{result}");
     assert_eq!(result["notes"], json!([]));
 }

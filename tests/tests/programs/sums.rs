@@ -4,12 +4,12 @@
 use pathmeter_e2e::{Run, Scene, built, debian};
 use serde_json::Value;
 
-use super::{PERTURB, RUNS, assert_adds_up, calls, kernels, measured, program, run};
+use super::{PERTURB, RUNS, assert_adds_up, calls, kernels, measure_program, program, run};
 
 /// Measures the program on a small kernel and on Debian's.
 fn on_both(command: &[&str]) -> [Value; 2] {
     [built("base"), debian("cloud")].map(|kernel| {
-        let result = measured(&kernel, command);
+        let result = measure_program(&kernel, command);
         assert_adds_up(&result);
         result
     })
@@ -52,7 +52,7 @@ fn processes_of_every_kind() {
 #[test]
 fn threads_timers_and_a_sleep() {
     for kernel in kernels() {
-        let result = measured(&kernel, &[&program("threads")]);
+        let result = measure_program(&kernel, &[&program("threads")]);
         assert_adds_up(&result);
         assert_eq!(calls(&result, "syscall", "clone3"), [6; RUNS]);
         assert_eq!(calls(&result, "syscall", "rt_sigreturn"), [3; RUNS]);
@@ -65,7 +65,7 @@ fn threads_timers_and_a_sleep() {
 
 #[test]
 fn a_32_bit_program() {
-    let result = measured(&built("base"), &[&program("compat32")]);
+    let result = measure_program(&built("base"), &[&program("compat32")]);
     assert_adds_up(&result);
     assert_eq!(calls(&result, "syscall32", "getppid (32-bit)"), [5; RUNS]);
     assert_eq!(result["execution"]["output"]["stdout"]["text"], "32 bits\n");
@@ -92,7 +92,7 @@ fn a_pipeline_of_the_shell() {
 #[test]
 fn of_two_faults_of_one_instruction_the_first_is_no_own_work() {
     for kernel in kernels() {
-        let result = measured(&kernel, &[&program("first_touches")]);
+        let result = measure_program(&kernel, &[&program("first_touches")]);
         assert_adds_up(&result);
         let name = "QEMU's page fault: read, page not present";
         for count in calls(&result, "interpreter-fault", name) {

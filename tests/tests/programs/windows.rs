@@ -3,10 +3,10 @@
 use pathmeter_e2e::{Run, Scene, built, debian, path};
 use serde_json::Value;
 
-use super::{assert_adds_up, calls, compared, program, rows, run};
+use super::{assert_adds_up, calls, compare_program, program, rows, run};
 
-/// The result of a program on `base` with these windows.
-fn measured(windows: &[&str], options: &[&str], command: &[&str]) -> Value {
+/// Measures a program on `base` with these windows.
+fn measure_windows(windows: &[&str], options: &[&str], command: &[&str]) -> Value {
     asked(windows, options, command).json()
 }
 
@@ -34,7 +34,7 @@ fn check(window: &Value, name: &str) -> u64 {
 #[test]
 fn windows_come_as_often_as_what_they_are_about_and_their_parts_add_up() {
     let processes = program("processes");
-    let result = measured(
+    let result = measure_windows(
         &[
             "asked=__x64_sys_getppid..__x64_sys_getppid:return",
             "rest=__x64_sys_getppid:return..user",
@@ -75,7 +75,7 @@ fn windows_come_as_often_as_what_they_are_about_and_their_parts_add_up() {
 fn a_window_may_have_to_begin_inside_a_region() {
     let of = |condition: &str| {
         let asked = format!("asked=__x64_sys_getppid..__x64_sys_getppid:return{condition}");
-        let result = measured(&[&asked], &["--json"], &[&program("regions"), "good"]);
+        let result = measure_windows(&[&asked], &["--json"], &[&program("regions"), "good"]);
         assert_eq!(result["configuration"]["program"]["windows"], serde_json::json!([asked]));
         let asked = window(&result, "asked");
         (check(&asked, "executions"), check(&asked, "outside the region"))
@@ -90,7 +90,7 @@ fn a_window_may_have_to_begin_inside_a_region() {
 
 #[test]
 fn a_window_that_the_run_ends_in_is_a_lower_bound() {
-    let result = measured(
+    let result = measure_windows(
         &["open=__x64_sys_getppid..__x64_sys_getppid:return,nth=3", "late=do_exit..panic"],
         &["--json"],
         &[&program("processes")],
@@ -133,7 +133,7 @@ fn what_is_no_window_of_this_kernel_is_refused() {
     refused(&["a=ksys_raed..user"], &["no function ksys_raed", "did you mean ksys_read"]);
     refused(&["a=ksys_read..user", "a=ksys_write..user"], &["two windows a"]);
     refused(&["a=ksys_read"], &["no two points"]);
-    let never = measured(&["a=panic..user"], &["--json"], &[&program]);
+    let never = measure_windows(&["a=panic..user"], &["--json"], &[&program]);
     assert_eq!(window(&never, "a")["reason"], "it never began");
 }
 
@@ -141,7 +141,7 @@ fn what_is_no_window_of_this_kernel_is_refused() {
 fn one_nop_more_a_system_call_is_in_each_of_its_windows() {
     let options = ["--window", "call=entry_SYSCALL_64..__x64_sys_getppid,inside=inner"];
     let (code, comparison) =
-        compared(&built("base"), &built("nop"), &options, &[&program("regions"), "good"]);
+        compare_program(&built("base"), &built("nop"), &options, &[&program("regions"), "good"]);
     let call = window(&comparison, "call");
     assert_eq!((code, call["verdict"].as_str()), (1, Some("higher")), "{call}");
     assert_eq!(call["difference"], 1, "{call}");

@@ -12,7 +12,7 @@ use pathmeter_probes::{
 use crate::{
     disk::{self, DEVICE, MIB},
     file::Held,
-    refusal::{Refusal, refused},
+    refusal::{Refusal, kernel_refusal},
     tool,
     trouble::Trouble,
 };
@@ -47,15 +47,16 @@ pub(super) fn mount(place: CStr<'_>) -> Result<(), Trouble> {
     if held == MAGIC { Ok(()) } else { Err(wrong()) }
 }
 
-/// What shows it, once [`mount`] has confirmed it: the line of the overlay, and that this file,
-/// which is nowhere else, is read.
-pub(super) fn shown(overlay: &str, file: &[u8]) -> Result<Held, Refusal> {
-    let unread = |error: i32| refused(format_args!("a file in it can't be read (error {error})"));
+/// Proves the overlay, once [`mount`] has confirmed the lower layer: by the overlay's line in the
+/// list of mounts, and by reading this file, which is nowhere else.
+pub(super) fn prove_overlay(overlay: &str, file: &[u8]) -> Result<Held, Refusal> {
+    let unread =
+        |error: i32| kernel_refusal(format_args!("a file in it can't be read (error {error})"));
     let fd = sys::open(CStr::new(file), flag::O_RDONLY, 0).map_err(unread)?;
     let read = sys::read_at(fd, &mut [0; 64], 0);
     let _ = sys::close(fd);
     let read = read.map_err(unread)?;
-    Ok(Held::told(format_args!(
+    Ok(Held::from_message(format_args!(
         "/proc/mounts has {overlay}; statfs says {MAGIC:#x} of the lower layer, of which {read} \
          bytes were read"
     )))

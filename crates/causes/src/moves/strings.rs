@@ -32,7 +32,7 @@ pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
             callers = callers.iter().flat_map(above).collect();
             let others = callers.iter().filter(|one| parts.number(**one) != parts.number(number));
             all.extend(others.filter_map(|caller| {
-                let share = shown(&known.field.weights, writer, &functions[*caller]);
+                let share = compensated_share(&known.field.weights, writer, &functions[*caller]);
                 (share >= ROWS).then(|| candidate(known, number, *caller, share))
             }));
         }
@@ -42,7 +42,7 @@ pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
 
 /// The share of the writer's difference that is in rows in which its caller's string instructions
 /// make up for the bytes that it writes no more, or the other way round.
-fn shown(weights: &Weights, writer: &Function<'_>, caller: &Function<'_>) -> f64 {
+fn compensated_share(weights: &Weights, writer: &Function<'_>, caller: &Function<'_>) -> f64 {
     let bytes = writer.stored.iter().zip(&writer.strings).zip(&caller.strings);
     let is_shown = bytes.map(|((stored, own), strings)| {
         let left = stored + strings;

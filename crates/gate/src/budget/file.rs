@@ -251,7 +251,7 @@ fn states_nothing(name: &str) -> String {
 }
 
 fn event(word: &str, line: usize) -> Result<Event, BudgetError> {
-    Event::named(word).ok_or_else(|| BudgetError::new(line, unknown_event(word, &[])))
+    Event::from_name(word).ok_or_else(|| BudgetError::new(line, unknown_event(word, &[])))
 }
 
 impl<'de> Deserialize<'de> for Increase {

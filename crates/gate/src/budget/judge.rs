@@ -92,7 +92,7 @@ impl Budget {
     pub fn uncovered(&self, row: &PathComparison) -> PathComparison {
         let (mut rest, section) = (row.clone(), self.section(row));
         rest.events.retain(|event| {
-            let event = Event::named(&event.event);
+            let event = Event::from_name(&event.event);
             event.is_none_or(|event| section.rule(&row.path, Some(event)).is_none())
         });
         if section.rule(&row.path, None).is_some() && rest.verdict != Verdict::Broken {

@@ -48,7 +48,7 @@ fn of(runs: Vec<Account>) -> Accounts {
     Accounts { runs: runs.into_iter().map(Ok).collect(), ..Accounts::default() }
 }
 
-fn refused(accounts: Accounts, clocks: &[u64]) -> String {
+fn account_error(accounts: Accounts, clocks: &[u64]) -> String {
     accounted(accounts, clocks, &kernel(), AlsoCounted::default()).err().unwrap()
 }
 
@@ -83,16 +83,16 @@ fn rows_that_do_not_meet_the_clock_are_refused() {
     let run = || account(vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)]);
     assert!(accounted(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).is_ok());
     for clock in [0, 99, 101] {
-        let told = refused(of(vec![run()]), &[clock]);
+        let told = account_error(of(vec![run()]), &[clock]);
         let words =
             format!("run 1: 100 steps were counted, but the guest's clock advanced by {clock}");
         assert!(told.starts_with(&words), "{told}");
     }
-    let told = refused(of(vec![run(), run()]), &[100, 99]);
+    let told = account_error(of(vec![run(), run()]), &[100, 99]);
     assert!(told.starts_with("run 2: "), "{told}");
     // Sums that no counter holds are no reason to panic.
     let huge = account(vec![row(RowKind::User, 0, u64::MAX), row(RowKind::Other, 0, 9)]);
-    assert!(refused(of(vec![huge]), &[8]).contains("steps were counted"));
+    assert!(account_error(of(vec![huge]), &[8]).contains("steps were counted"));
 }
 
 #[test]
@@ -101,20 +101,20 @@ fn only_a_cpu_that_waited_was_idle() {
     run.idled = 2;
     let read = accounted(of(vec![run.clone()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     assert_eq!(read.runs[0].clock, RunClock { clock: 100, idle: 40 });
-    assert!(refused(of(vec![run]), &[59]).contains("60 steps were counted"));
+    assert!(account_error(of(vec![run]), &[59]).contains("60 steps were counted"));
 }
 
 #[test]
 fn what_the_plugin_lost_or_did_not_see_is_told() {
     let good = || account(vec![row(RowKind::User, 0, 10)]);
     let fault = Accounts { fault: Some("it is cut short"), ..of(vec![good()]) };
-    assert_eq!(refused(fault, &[10]), "the plugin's stream can't be read: it is cut short");
-    assert_eq!(refused(of(vec![good()]), &[10, 10]), "the plugin saw 1 runs, the guest 2");
+    assert_eq!(account_error(fault, &[10]), "the plugin's stream can't be read: it is cut short");
+    assert_eq!(account_error(of(vec![good()]), &[10, 10]), "the plugin saw 1 runs, the guest 2");
     let lost = Accounts { runs: vec![Ok(good()), Err(Lost::Limit("too much"))], ..of(Vec::new()) };
-    assert_eq!(refused(lost, &[10, 10]), "run 2: too much");
+    assert_eq!(account_error(lost, &[10, 10]), "run 2: too much");
     let misuse = Misuse::OtherEnd("a".to_owned(), "b".to_owned());
     let wrong = Account { misuses: vec![misuse], ..good() };
-    let told = refused(of(vec![wrong]), &[10]);
+    let told = account_error(of(vec![wrong]), &[10]);
     assert_eq!(told, "run 1: the region a ends while b is open, which began in it");
 }
 
@@ -158,7 +158,7 @@ fn each_process_has_its_part_of_own_work() {
     // A step that is in no process.
     let mut odd = run();
     odd.processes.parts[1].1.steps -= 1;
-    let told = refused(of(vec![odd]), &[100]);
+    let told = account_error(of(vec![odd]), &[100]);
     assert_eq!(
         told,
         "run 1: the processes' rows of user code do not add up to it: that is worth a report"
@@ -206,7 +206,7 @@ fn each_thread_has_its_part_of_its_process() {
     for wrong in [11, 13] {
         let mut odd = of_threads();
         odd.threads.parts[2].1.steps = wrong;
-        let told = refused(of(vec![odd]), &[100]);
+        let told = account_error(of(vec![odd]), &[100]);
         let text = "run 1: sh: the threads' rows of user code do not add up to it";
         assert!(told.starts_with(text), "{told}");
     }
@@ -324,9 +324,9 @@ fn the_functions_of_a_row_have_all_its_instructions() {
     };
     let whole = vec![cell(RowKind::Softirq, 30), cell(RowKind::Softirq, 9)];
     assert!(accounted(with(whole.clone()), &[100], &kernel(), AlsoCounted::default()).is_ok());
-    let part = refused(with(whole[..1].to_vec()), &[100]);
+    let part = account_error(with(whole[..1].to_vec()), &[100]);
     assert!(part.starts_with("run 1: softirqs has 39 instructions, but 30 in its"), "{part}");
-    let more = refused(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
+    let more = account_error(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
     assert!(more.contains("5 instructions are in functions of pathmeter's own"), "{more}");
     // Regions overlap, and have no row in a run.
     let region = with([&whole[..], &[cell(RowKind::Region, 5)]].concat());
@@ -412,12 +412,12 @@ fn each_function_has_its_events() {
 #[test]
 fn the_events_of_a_row_are_those_of_its_functions() {
     let cells = [fenced(0xffff_ffff_8100_00c0, 39, 3)];
-    let less = refused(of(vec![fencing(&cells, 4)]), &[40]);
+    let less = account_error(of(vec![fencing(&cells, 4)]), &[40]);
     assert_eq!(
         less,
         "run 1: softirqs has 4 lfence, but 3 in its functions: that is worth a report"
     );
-    let more = refused(of(vec![fencing(&cells, 0)]), &[40]);
+    let more = account_error(of(vec![fencing(&cells, 0)]), &[40]);
     assert!(more.starts_with("run 1: 3 lfence are in functions of softirqs, which has"), "{more}");
 }
 

@@ -40,7 +40,7 @@ fn bundled_profiles_are_programs_as_their_runtimes_make_them() {
 #[test]
 fn a_file_is_shown_without_its_folders_and_never_as_a_bundled_profile() {
     assert_eq!(
-        ["a/deny.json", "./docker", "x/podman"].map(shown),
+        ["a/deny.json", "./docker", "x/podman"].map(to_filter_name),
         ["deny.json", "./docker", "./podman"]
     );
 }

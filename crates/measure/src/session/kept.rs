@@ -32,8 +32,8 @@ impl Session {
         Ok(document)
     }
 
-    /// The document with this key, if the cache has it.
-    pub fn kept<D>(&self, key: &Key, parse: impl Fn(&[u8]) -> Option<D>) -> Option<D> {
+    /// Finds the document with this key in the cache; None if it has none that `parse` takes.
+    pub fn find_document<D>(&self, key: &Key, parse: impl Fn(&[u8]) -> Option<D>) -> Option<D> {
         let read = |entry: Entry| document_in(&entry, &parse);
         self.cache.as_ref()?.find(key, self.caller(&|_| {}), read)
     }

@@ -12,7 +12,7 @@ use super::{measurement, path};
 
 /// Numbers of events.
 pub(crate) fn events<const N: usize>(numbers: [(&str, u64); N]) -> BTreeMap<Event, u64> {
-    numbers.into_iter().map(|(name, number)| (Event::named(name).unwrap(), number)).collect()
+    numbers.into_iter().map(|(name, number)| (Event::from_name(name).unwrap(), number)).collect()
 }
 
 /// Events that the results here have counted in rows.

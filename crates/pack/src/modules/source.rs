@@ -39,7 +39,8 @@ enum File {
 }
 
 impl File {
-    fn shown(&self) -> String {
+    /// Formats the module's path for messages.
+    fn format_path(&self) -> String {
         match self {
             Self::OnDisk(path) => host(path),
             Self::Read(file) => printable(&file.path),
@@ -56,7 +57,7 @@ impl File {
     }
 
     fn fault(&self, fault: &str) -> PackError {
-        PackError::NotAModule { path: self.shown(), fault: fault.to_owned() }
+        PackError::NotAModule { path: self.format_path(), fault: fault.to_owned() }
     }
 }
 
@@ -135,7 +136,7 @@ impl Source {
         let info = Info::read(&bytes).map_err(|fault| file.fault(fault))?;
         let made_for = info.made_for.as_deref().ok_or_else(|| file.fault("it names no kernel"))?;
         if let Some(release) = release.filter(|release| *release != made_for) {
-            let (module, made_for) = (file.shown(), printable(made_for));
+            let (module, made_for) = (file.format_path(), printable(made_for));
             return Err(PackError::ModuleRelease { module, made_for, release: printable(release) });
         }
         Ok(Some((bytes, info)))

@@ -110,7 +110,7 @@ pub(crate) struct BisectArgs {
 }
 
 fn event(word: &str) -> Result<Event, String> {
-    let compared = Event::named(word).filter(|event| *event != Event::Clock);
+    let compared = Event::from_name(word).filter(|event| *event != Event::Clock);
     compared.ok_or_else(|| {
         let words: Vec<_> =
             Event::all().filter(|event| *event != Event::Clock).map(Event::word).collect();

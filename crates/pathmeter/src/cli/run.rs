@@ -259,7 +259,7 @@ pub(crate) struct RunArgs {
 fn framework() -> impl TypedValueParser<Value = Framework> {
     let values = FRAMEWORKS.iter().map(|it| PossibleValue::new(it.word).help(it.about));
     PossibleValuesParser::new(values)
-        .try_map(|word| Framework::named(&word).ok_or("it is no framework here"))
+        .try_map(|word| Framework::from_word(&word).ok_or("it is no framework here"))
 }
 
 /// What `run --check` looks at.

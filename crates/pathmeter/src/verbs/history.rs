@@ -187,7 +187,7 @@ fn removed(
 fn export(args: &ExportArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
     let store = Store::open(file)?;
     args.output.as_deref().map_or(Ok(()), refuse_document)?;
-    let (found, damage) = store.found(args.which.label.as_deref());
+    let (found, damage) = store.find_results(args.which.label.as_deref());
     let damage = damage.into_iter().map(Failure::from).collect();
     let mut documents = Documents { store: &store, found, damage, given: 0 };
     documents.put(args.output.as_deref(), file, screen)?;

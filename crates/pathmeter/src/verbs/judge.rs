@@ -81,7 +81,7 @@ impl Judge<'_> {
         screen: &Screen,
     ) -> Result<(Gate, Result<(), Failure>), Failure> {
         let (mut comparison, gate) = self.compare([result.clone(), result.clone()])?;
-        let shown = self.selection.shown(result);
+        let shown = self.selection.select_shown_paths(result);
         comparison.keep_new(&self.selection.apply(result.clone()));
         let report = gate.report();
         let is_checked = self.check.is_some();

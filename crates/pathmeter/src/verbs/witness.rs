@@ -77,7 +77,7 @@ fn kernel(name: &Path) -> Result<PathBuf, Failure> {
 /// The arguments, with the CPU that both interpreters have.
 fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
     if guest.cpus().next().is_none() {
-        return Ok(GuestArgs { cpu: vec![Cpu::named(WITNESS_CPU)], ..guest.clone() });
+        return Ok(GuestArgs { cpu: vec![Cpu::from_name(WITNESS_CPU)], ..guest.clone() });
     }
     Err(Failure::Usage {
         message: "--cpu can't be chosen here".to_owned(),

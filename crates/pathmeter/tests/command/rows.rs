@@ -230,7 +230,7 @@ fn a_check_of_one_kernel_alone_has_nothing_to_compare() {
 /// The program, of which `openat` has so many `lfence` and its region so many `verw`, in as many
 /// instructions.
 fn fenced(lfence: u64, verw: u64) -> ProgramExample {
-    let slow = |name| Event::named(name).unwrap();
+    let slow = |name| Event::from_name(name).unwrap();
     let mut result = program(1000, 70);
     result.events = counted_events(AlsoCounted::default()).collect();
     for row in result.runs.iter_mut().flat_map(|run| &mut run.rows) {

@@ -9,7 +9,7 @@ use crate::markdown::{code, first_cells, read, section};
 /// of one whose reads of an MSR are answered.
 fn command_line() -> String {
     let two = Settings { cpus: 2, ..Settings::default() };
-    let profile = Settings { cpu: Cpu::named("zen2"), ..Settings::default() };
+    let profile = Settings { cpu: Cpu::from_name("zen2"), ..Settings::default() };
     let all = [Settings::default(), two, profile].map(|settings| settings.fingerprint());
     format!("{} -incoming fd:8 -gdb chardev:gdb", all.join(" "))
 }

@@ -192,7 +192,7 @@ pub(super) fn place_in_row(functions: &[FunctionChange]) -> String {
 
 /// The functions that have more or less of an event, those first that differ most.
 pub(super) fn places_of(difference: &Difference, event: &str) -> String {
-    let Some(event) = Event::named(event) else { return String::new() };
+    let Some(event) = Event::from_name(event) else { return String::new() };
     let change =
         |it: &'_ FunctionDifference| it.events.get(&event).map(|change| (it.name.clone(), *change));
     let mut changed: Vec<(String, i64)> = difference.functions.iter().filter_map(change).collect();
@@ -203,7 +203,7 @@ pub(super) fn places_of(difference: &Difference, event: &str) -> String {
 /// The functions of a row of a program that have more or less of an event, those first that differ
 /// most.
 pub(super) fn places_in_row(functions: &[FunctionChange], event: &str) -> String {
-    let Some(event) = Event::named(event) else { return String::new() };
+    let Some(event) = Event::from_name(event) else { return String::new() };
     let change = |it: &'_ FunctionChange| Some((it.function.clone(), *it.events.get(&event)?));
     let mut changed: Vec<(String, i64)> = functions.iter().filter_map(change).collect();
     changed.sort_by_key(|(_, change)| Reverse(change.unsigned_abs()));

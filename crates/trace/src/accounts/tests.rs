@@ -261,7 +261,7 @@ fn cells_are_read_back() {
 #[test]
 fn events_in_cells_are_read_back() {
     let address = 0xffff_ffff_8100_0040;
-    let lfence = Event::named("lfence").unwrap();
+    let lfence = Event::from_name("lfence").unwrap();
     let class = classes().position(|event| event == lfence).unwrap() as u64;
     let run = Stream::new().record(22, &[1, 2, address, class, 3]).rows(0, &[]).run();
     let kind = RowKind::Syscall;

@@ -457,13 +457,16 @@ mod tests {
         fn only(self) -> WindowEvents {
             let counting = self.count();
             assert!(counting.fault.is_none(), "{:?}", counting.fault);
-            assert_eq!((told(&counting), counting.distinct.len()), (vec![vec![Some(0)]], 1));
+            assert_eq!(
+                (window_events_by_path(&counting), counting.distinct.len()),
+                (vec![vec![Some(0)]], 1)
+            );
             counting.distinct.into_iter().next().unwrap()
         }
     }
 
-    /// The windows of each path.
-    fn told(counting: &Counting) -> Vec<Vec<Option<u32>>> {
+    /// For each path, the place of each window's events in `distinct`.
+    fn window_events_by_path(counting: &Counting) -> Vec<Vec<Option<u32>>> {
         let paths = counting.paths.iter();
         paths.map(|path| path.windows.iter().map(|window| window.events).collect()).collect()
     }
@@ -526,7 +529,7 @@ mod tests {
         let stream =
             path().block(0x1000, &[NOP]).window([0; 8], &piece).tag(4).tag(5).tag(2).numbers(&[7]);
         let counting = stream.window([0; 8], &piece).count();
-        assert_eq!(told(&counting), [vec![Some(0), Some(0), None], vec![Some(0)]]);
+        assert_eq!(window_events_by_path(&counting), [vec![Some(0), Some(0), None], vec![Some(0)]]);
         assert_eq!(counting.paths[1].index, 7);
         assert_eq!(counting.distinct.len(), 1);
     }
@@ -593,7 +596,7 @@ mod tests {
             (good().tag(1), "cut short"),
         ] {
             let counting = stream.count();
-            assert_eq!(told(&counting), [vec![Some(0)]]);
+            assert_eq!(window_events_by_path(&counting), [vec![Some(0)]]);
             let fault = counting.fault.unwrap().to_string();
             assert!(fault.contains(what), "{fault}");
         }

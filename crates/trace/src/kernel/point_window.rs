@@ -79,7 +79,7 @@ impl Origins {
         Self(self.0 | other.0)
     }
 
-    fn named(word: &str) -> Option<Self> {
+    fn from_word(word: &str) -> Option<Self> {
         Self::WORDS.iter().find(|(name, _)| *name == word).map(|(_, origin)| *origin)
     }
 }
@@ -154,7 +154,7 @@ impl PointWindow {
             }
             ("from", words) => {
                 for word in words.split('+') {
-                    self.origins = self.origins.or(Origins::named(word).ok_or_else(unknown)?);
+                    self.origins = self.origins.or(Origins::from_word(word).ok_or_else(unknown)?);
                 }
             }
             _ => return Err(unknown()),

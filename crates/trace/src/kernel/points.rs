@@ -130,7 +130,8 @@ impl<'a> PointFinder<'a> {
         for first in entries::ENTRY_TABLES.iter().filter_map(|name| self.code.first(name)) {
             range('i', first, self.code.end(first));
         }
-        for (first, end) in entries::IDLE.iter().flat_map(|name| self.named(name)).take(MAX_RANGES)
+        for (first, end) in
+            entries::IDLE.iter().flat_map(|name| self.find_code_ranges(name)).take(MAX_RANGES)
         {
             range('d', first, end);
         }
@@ -148,14 +149,14 @@ impl<'a> PointFinder<'a> {
         window: &PointWindow,
         paths: impl IntoIterator<Item = usize>,
     ) -> Result<(), PointsError> {
-        self.add_named(table, &self.chosen(window)?, paths, Names::One)
+        self.add_named(table, &self.choose_points(window)?, paths, Names::One)
     }
 
-    /// The same window with one point at each end: of several, the first that this kernel has.
+    /// Chooses one point for each end of the window: of several, the first that this kernel has.
     ///
     /// # Errors
     /// It has none of them, or one may be any of several places.
-    pub fn chosen(&self, window: &PointWindow) -> Result<PointWindow, PointsError> {
+    pub fn choose_points(&self, window: &PointWindow) -> Result<PointWindow, PointsError> {
         let (from, to) = (self.first(&window.from)?, self.first(&window.to)?);
         Ok(PointWindow { from: vec![from], to: vec![to], ..window.clone() })
     }
@@ -286,7 +287,7 @@ impl<'a> PointFinder<'a> {
     }
 
     fn functions_of(&self, name: &str, names: Names) -> Result<Vec<(u64, u64)>, PointsError> {
-        let found = self.named(name);
+        let found = self.find_code_ranges(name);
         if names == Names::One {
             if found.is_empty() {
                 return Err(PointsError::Missing { functions: vec![name.to_owned()] });
@@ -299,9 +300,9 @@ impl<'a> PointFinder<'a> {
         Ok(found)
     }
 
-    /// The code of the functions with this name, with or without what compilers append to it; not
-    /// the parts that they moved elsewhere, unless it is the name of one.
-    fn named(&self, name: &str) -> Vec<(u64, u64)> {
+    /// Finds the code of the functions with this name, with or without what compilers append to
+    /// it. The parts that they moved elsewhere are left out, unless it is the name of one.
+    fn find_code_ranges(&self, name: &str) -> Vec<(u64, u64)> {
         let all = self.symbols(name).flatten();
         all.map(|first| (*first, self.code.end(*first))).collect()
     }

@@ -112,13 +112,13 @@ impl<'r> Listing<'r> {
             places: SourcePlaces::default(),
         };
         // In the order of the constants above.
-        listing.named("[unattributed]", None);
-        listing.named("[user]", None);
+        listing.intern_function("[unattributed]", None);
+        listing.intern_function("[user]", None);
         listing
     }
 
-    /// The number of the function called `name`.
-    pub(crate) fn named(&mut self, name: &str, module: Option<&str>) -> u32 {
+    /// The number of the function called `name`, which is added if it is new.
+    pub(crate) fn intern_function(&mut self, name: &str, module: Option<&str>) -> u32 {
         let key = (name.to_owned(), module.map(str::to_owned));
         if let Some(number) = self.numbers.get(&key) {
             return *number;
@@ -161,7 +161,7 @@ impl<'r> Listing<'r> {
     /// The function that `address` lies in, `found` there.
     fn function(&mut self, found: &Location<'_>, address: u64) -> u32 {
         let name = containing(found.name);
-        let function = self.named(name, found.module);
+        let function = self.intern_function(name, found.module);
         // The start of a part that was moved away is no entry.
         if name == found.name {
             self.note_entry(function, address.wrapping_sub(found.offset));
@@ -181,7 +181,7 @@ impl<'r> Listing<'r> {
         if names.is_empty() {
             return 0;
         }
-        let chain: Vec<u32> = names.iter().map(|name| self.named(name, None)).collect();
+        let chain: Vec<u32> = names.iter().map(|name| self.intern_function(name, None)).collect();
         // The first line is the called function's.
         for (function, line) in chain.iter().zip(lines.iter().skip(1)) {
             let first = &mut self.functions[*function as usize].inlined;
@@ -209,7 +209,7 @@ impl<'r> Listing<'r> {
         if let Some(number) = self.by_entry.get(&placed.address) {
             return *number;
         }
-        let number = self.named(&format!("{:#x}", placed.address), None);
+        let number = self.intern_function(&format!("{:#x}", placed.address), None);
         // Linux makes thunks in memory that has no symbols (`its_init_thunk`).
         self.functions[number as usize].is_thunk |=
             matches!(placed.code.flow, Flow::JumpIndirect) && !placed.code.accesses;

@@ -145,12 +145,12 @@ impl<'a> Builder<'a> {
         match node.kind {
             AccountNodeKind::Root(_) if self.form == TreeForm::Row => Home::default(),
             AccountNodeKind::Root(process) => {
-                let function = self.named(self.names.process(process), None);
+                let function = self.intern_function(self.names.process(process), None);
                 let at = Some(self.child(None, function, NodeKind::Task));
                 Home { at, ..Home::default() }
             }
             AccountNodeKind::Rest => {
-                let function = self.named(REST.to_owned(), None);
+                let function = self.intern_function(REST.to_owned(), None);
                 let at = self.child(None, function, NodeKind::Unattributed);
                 self.rest = Some(at);
                 Home { at: Some(at), ..Home::default() }
@@ -221,7 +221,7 @@ impl<'a> Builder<'a> {
         let found = self.names.function(block).map(|found| {
             let name = containing(&found.name);
             let is_whole = name == found.name;
-            let function = self.named(name.to_owned(), found.module.clone());
+            let function = self.intern_function(name.to_owned(), found.module.clone());
             if is_whole {
                 self.note_entry(function, block, &found);
             }
@@ -246,10 +246,10 @@ impl<'a> Builder<'a> {
 
     fn nameless(&mut self, block: u64) -> u32 {
         let (name, module) = self.names.nameless(block);
-        self.named(name, module)
+        self.intern_function(name, module)
     }
 
-    fn named(&mut self, name: String, module: Option<String>) -> u32 {
+    fn intern_function(&mut self, name: String, module: Option<String>) -> u32 {
         let functions = &mut self.functions;
         *self.numbers.entry((name, module)).or_insert_with_key(|(name, module)| {
             functions.push(Function {

@@ -278,7 +278,7 @@ impl Window {
             Arena::UNATTRIBUTED
         } else {
             self.tasks += 1;
-            let name = listing.named(&format!("[task {}]", self.tasks), None);
+            let name = listing.intern_function(&format!("[task {}]", self.tasks), None);
             self.arena.child(NO_NODE, name, NodeKind::Task)
         };
         let function = listing.entered(number);

@@ -312,8 +312,9 @@ fn assert_events_add_up(tree: &WindowTree) {
     assert_eq!(of(&tree.events, Event::Clock), tree.clock);
 }
 
-/// The tree as text: a line a node, indented, with its own instructions.
-pub fn drawn(tree: &WindowTree) -> Vec<String> {
+/// Draws the tree as text: a line for each node, indented by its depth, with the instructions of
+/// its own.
+pub fn draw_tree(tree: &WindowTree) -> Vec<String> {
     let mut depths: Vec<usize> = Vec::new();
     let line = |node: &pathmeter_trace::Node| {
         let depth = node.parent.map_or(0, |parent| depths[parent as usize] + 1);

@@ -108,7 +108,7 @@ impl Entry {
         }
         let mut header = vec![0; KEY + key.text.len()];
         file.read_exact_at(&mut header, 0)?;
-        if header[..SUM] != *MAGIC || header[SUMMED..] != *named(key)? {
+        if header[..SUM] != *MAGIC || header[SUMMED..] != *encode_key(key)? {
             return Ok(None);
         }
         let mut sum = crc32fast::Hasher::new();
@@ -128,7 +128,7 @@ impl Entry {
     ) -> io::Result<()> {
         let mut entry = Summed { file, sum: crc32fast::Hasher::new() };
         entry.file.seek(SeekFrom::Start(SUMMED as u64))?;
-        entry.write_all(&named(key)?)?;
+        entry.write_all(&encode_key(key)?)?;
         content(&mut entry)?;
         let sum = entry.sum.finalize();
         file.write_all_at(&[&MAGIC[..], &sum.to_le_bytes()].concat(), 0)
@@ -151,8 +151,8 @@ impl Entry {
     }
 }
 
-/// A key with its length before it.
-fn named(key: &Key) -> io::Result<Vec<u8>> {
+/// Encodes a key as an entry has it: its length, then its text.
+fn encode_key(key: &Key) -> io::Result<Vec<u8>> {
     let length = u32::try_from(key.text.len()).map_err(io::Error::other)?;
     Ok([&length.to_le_bytes(), key.text.as_bytes()].concat())
 }
@@ -208,7 +208,7 @@ mod tests {
         Key::new(EntryKind::Symbols, &[("image", image), ("qemu", "7.2")])
     }
 
-    fn written(content: &[u8]) -> File {
+    fn entry_file(content: &[u8]) -> File {
         let file = tempfile::tempfile().unwrap();
         Entry::write(&file, &key("a"), |entry| entry.write_all(content)).unwrap();
         file
@@ -221,29 +221,29 @@ mod tests {
     #[test]
     fn what_was_written_is_read() {
         for bytes in [&b""[..], b"bytes"] {
-            assert_eq!(content(written(bytes), &key("a")).unwrap(), bytes);
+            assert_eq!(content(entry_file(bytes), &key("a")).unwrap(), bytes);
         }
-        let entry = Entry::open(written(b"bytes"), &key("a")).unwrap().unwrap();
+        let entry = Entry::open(entry_file(b"bytes"), &key("a")).unwrap().unwrap();
         assert_eq!(entry.bytes(4).unwrap(), None, "longer than the reader can use");
     }
 
     #[test]
     fn an_entry_of_another_key_is_not_believed() {
         for other in [key("b"), key("longer"), Key { kind: EntryKind::Result, ..key("b") }] {
-            assert_eq!(content(written(b"bytes"), &other), None);
+            assert_eq!(content(entry_file(b"bytes"), &other), None);
         }
     }
 
     #[test]
     fn a_cut_or_changed_entry_is_not_believed() {
-        let length = written(b"bytes").metadata().unwrap().len();
+        let length = entry_file(b"bytes").metadata().unwrap().len();
         for cut in 0..length {
-            let file = written(b"bytes");
+            let file = entry_file(b"bytes");
             file.set_len(cut).unwrap();
             assert_eq!(content(file, &key("a")), None, "cut at {cut}");
         }
         for place in 0..length {
-            let file = written(b"bytes");
+            let file = entry_file(b"bytes");
             let mut byte = [0];
             file.read_exact_at(&mut byte, place).unwrap();
             file.write_all_at(&[byte[0] ^ 1], place).unwrap();

@@ -145,8 +145,8 @@ impl Question {
         Self { path, part, test, help: None, listing: None, memory_mib: 0 }
     }
 
-    /// What the agent tells of this setting.
-    pub(crate) fn told(setting: String) -> Self {
+    /// A question that the agent answers in words, for a setting that no file shows.
+    pub(crate) fn for_agent(setting: String) -> Self {
         Self { test: Test::Told, ..Self::held(setting) }
     }
 

@@ -130,7 +130,7 @@ impl Setting {
             | Self::Tool(_)
             | Self::Bpf { .. }
             | Self::Disk(_)
-            | Self::Uprobe { .. } => vec![Question::told(self.to_string())],
+            | Self::Uprobe { .. } => vec![Question::for_agent(self.to_string())],
             Self::Seccomp(_) => Vec::new(),
         }
     }

@@ -103,7 +103,7 @@ impl Told<'_> {
         }
         let heard = match frame.kind {
             Kind::Fact => message::read_fact(frame).map(|fact| self.fact(fact)),
-            Kind::Shown => message::read_shown(frame).map(|shown| self.shown(&shown)),
+            Kind::Shown => message::read_shown(frame).map(|shown| self.keep_shown_file(&shown)),
             Kind::Start => message::read_memory(frame, ROOM as u64).map(|room| {
                 self.room = Some(room);
                 BeforeReady::Arrived
@@ -134,8 +134,8 @@ impl Told<'_> {
         self.unmet.is_empty() && self.read.len() == self.asked.len()
     }
 
-    /// Keeps what a file shows: each once, in their order.
-    fn shown(&mut self, shown: &message::Shown<'_>) -> BeforeReady {
+    /// Keeps what a file shows; each file comes once, in the order in which they were asked for.
+    fn keep_shown_file(&mut self, shown: &message::Shown<'_>) -> BeforeReady {
         let next = self.read.len();
         match self.asked.get(next) {
             Some((path, part)) if shown.file == next as u64 => {
@@ -151,7 +151,8 @@ impl Told<'_> {
     /// Keeps which setting the agent could not have.
     fn unmet(&mut self, unmet: &message::Unmet<'_>) -> BeforeReady {
         let place = usize::try_from(unmet.setting).ok();
-        let named = place.and_then(|at| self.condition.told().nth(at)).map(ToString::to_string);
+        let named =
+            place.and_then(|at| self.condition.agent_settings().nth(at)).map(ToString::to_string);
         match named {
             Some(setting) if self.unmet.iter().all(|before| before.setting != setting) => {
                 let what = printable(&String::from_utf8_lossy(unmet.what));

@@ -189,8 +189,9 @@ fn extra<F>(request: &Request<'_>, job: &Job<'_, F>) -> Result<(Extra, Vec<File>
     Ok((Extra { files, arguments, alarm: Some(alarm), ..Extra::default() }, traces))
 }
 
-/// QEMU restores the same snapshot without the recorder, so if it ended here, that is why.
-fn refused(error: VmError) -> VmError {
+/// Blames the recorder if QEMU ended at its start or while it restored: without the recorder, it
+/// restores the same snapshot.
+fn to_recorder_error(error: VmError) -> VmError {
     match error {
         VmError::Guest {
             step: Step::Start | Step::Restore,
@@ -209,7 +210,7 @@ fn run_once<G: Guest, F>(
     job: &Job<'_, F>,
     extra: Extra,
 ) -> Result<Gathered, VmError> {
-    let (guest, _) = go_on::<G>(host, request, from, extra).map_err(refused)?;
+    let (guest, _) = go_on::<G>(host, request, from, extra).map_err(to_recorder_error)?;
     let mut run = AgentRun::of(request, guest, &job.plan);
     while !matches!(run.hear()?, AgentEvent::Done)
         && !job.executions.iter().all(|one| run.has_done(*one))

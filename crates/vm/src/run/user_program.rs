@@ -359,8 +359,8 @@ mod tests {
         frame(|buffer| message::plain(buffer, kind, text))
     }
 
-    /// The last of these frames must be refused for this reason, and no other.
-    fn refused(frames: &[Vec<u8>], why: &str) {
+    /// Asserts that the last of these frames is refused for this reason, and no other frame is.
+    fn assert_refused(frames: &[Vec<u8>], why: &str) {
         let (_, mut events) = heard(frames);
         assert_eq!(events.pop(), Some(Event::Wrong(why.to_owned())));
         assert!(!events.iter().any(|event| matches!(event, Event::Wrong(_))), "{events:?}");
@@ -398,34 +398,34 @@ mod tests {
     #[test]
     fn runs_come_in_order_and_as_many_as_were_asked_for() {
         let not_asked = "a run that was not asked for";
-        refused(&[begin(1)], not_asked);
-        refused(&[begin(0), end(0), begin(0)], not_asked);
-        refused(&[begin(0), end(0), begin(1), end(1), begin(2)], not_asked);
+        assert_refused(&[begin(1)], not_asked);
+        assert_refused(&[begin(0), end(0), begin(0)], not_asked);
+        assert_refused(&[begin(0), end(0), begin(1), end(1), begin(2)], not_asked);
         // It would begin the time limit anew.
-        refused(&[begin(0), begin(0)], not_asked);
+        assert_refused(&[begin(0), begin(0)], not_asked);
         let not_begun = "the end of a run that was not begun";
-        refused(&[end(0)], not_begun);
-        refused(&[begin(0), end(1)], not_begun);
-        refused(&[begin(0), end(0), end(0)], not_begun);
-        refused(&[begin(0), end(0), end(1)], not_begun);
+        assert_refused(&[end(0)], not_begun);
+        assert_refused(&[begin(0), end(1)], not_begun);
+        assert_refused(&[begin(0), end(0), end(0)], not_begun);
+        assert_refused(&[begin(0), end(0), end(1)], not_begun);
     }
 
     #[test]
     fn the_end_comes_after_all_runs() {
         let done = || plain(Kind::Done, b"");
-        refused(&[done()], "a frame Done now");
-        refused(&[begin(0), end(0), done()], "a frame Done now");
-        refused(&[begin(0), end(0), begin(1), done()], "a frame Done now");
-        refused(&[plain(Kind::Ready, b"")], "a frame Ready now");
+        assert_refused(&[done()], "a frame Done now");
+        assert_refused(&[begin(0), end(0), done()], "a frame Done now");
+        assert_refused(&[begin(0), end(0), begin(1), done()], "a frame Done now");
+        assert_refused(&[plain(Kind::Ready, b"")], "a frame Ready now");
     }
 
     #[test]
     fn output_is_the_first_runs_and_one_other_s_and_has_bounds() {
         let more = "more output than was asked for";
-        refused(&[output(0, false, b"early")], more);
-        refused(&[begin(0), output(1, false, b"")], more);
-        refused(&[begin(0), end(0), output(0, false, b"late")], more);
-        refused(&[begin(0), end(0), begin(1), output(0, false, b"late")], more);
+        assert_refused(&[output(0, false, b"early")], more);
+        assert_refused(&[begin(0), output(1, false, b"")], more);
+        assert_refused(&[begin(0), end(0), output(0, false, b"late")], more);
+        assert_refused(&[begin(0), end(0), begin(1), output(0, false, b"late")], more);
         let two = [begin(0), output(0, true, b"a"), end(0), begin(1), output(1, true, b"b")];
         let (told, _) = heard(&two);
         let unlike = told.unlike.unwrap();
@@ -442,7 +442,7 @@ mod tests {
         let (heard, _) = heard(&frames);
         assert_eq!(heard.outputs[1].bytes.len(), MAX_KEPT);
         frames.push(output(0, true, b"x"));
-        refused(&frames, more);
+        assert_refused(&frames, more);
     }
 
     #[test]
@@ -472,16 +472,16 @@ mod tests {
         ];
         assert_eq!(kept, expected);
         let more = "more perf maps than there is room for";
-        refused(&[map(0, 7, 3, b"abc")], more);
-        refused(&[begin(0), map(0, 7, 3, b"abc")], more);
-        refused(&[begin(0), end(0), map(1, 7, 3, b"abc")], more);
+        assert_refused(&[map(0, 7, 3, b"abc")], more);
+        assert_refused(&[begin(0), map(0, 7, 3, b"abc")], more);
+        assert_refused(&[begin(0), end(0), map(1, 7, 3, b"abc")], more);
         let many = (0..=MAX_PERF_MAPS).map(|process| map(0, process as u64, 0, b""));
-        refused(&[begin(0), end(0)].into_iter().chain(many).collect::<Vec<_>>(), more);
+        assert_refused(&[begin(0), end(0)].into_iter().chain(many).collect::<Vec<_>>(), more);
         let piece = map(0, 7, MAX_PERF_MAP_BYTES as u64, &[b'x'; program::MAX_PERF_MAP]);
         let pieces = MAX_PERF_MAP_BYTES / program::MAX_PERF_MAP;
         let mut full = vec![begin(0), end(0)];
         full.extend((0..=pieces).map(|_| piece.clone()));
-        refused(&full, more);
+        assert_refused(&full, more);
     }
 
     #[test]

@@ -180,7 +180,7 @@ fn sidt(report: &mut ProbeReport) -> Outcome {
     let place = table.as_mut_ptr();
     // SAFETY: writes the table's ten bytes; the same below.
     let once = || unsafe { asm!("sidt [{}]", in(reg) place, options(nostack)) };
-    calls(report, once, |()| written(place))
+    calls(report, once, |()| prove_table_written(place))
 }
 
 fn sgdt(report: &mut ProbeReport) -> Outcome {
@@ -188,11 +188,11 @@ fn sgdt(report: &mut ProbeReport) -> Outcome {
     let place = table.as_mut_ptr();
     // SAFETY: as above.
     let once = || unsafe { asm!("sgdt [{}]", in(reg) place, options(nostack)) };
-    calls(report, once, |()| written(place))
+    calls(report, once, |()| prove_table_written(place))
 }
 
 /// Proves that the table at `place` was written, and poisons it again.
-fn written(place: *mut u8) -> Outcome {
+fn prove_table_written(place: *mut u8) -> Outcome {
     // SAFETY: the caller's table, which lives as long as its probe.
     let table = unsafe { &mut *place.cast::<Table>() };
     let seen = *table;

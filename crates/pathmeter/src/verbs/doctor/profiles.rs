@@ -87,7 +87,7 @@ impl Nearest {
         let (profile, near) = all
             .map(|profile| (profile, machine.nearness(profile)))
             .min_by_key(|(_, near)| distance(near))?;
-        let known = Cpu::named(profile.name).states(machine.release());
+        let known = Cpu::from_name(profile.name).states(machine.release());
         let known: Vec<_> = known.iter().flat_map(pathmeter_vm::KnownStates::lines).collect();
         let here = |file: &str| machine.states().get(file).map(String::as_str);
         let both = || known.iter().filter_map(|(file, line)| Some((file, *line == here(file)?)));

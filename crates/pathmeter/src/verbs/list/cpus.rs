@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_profile_is_shown_with_what_it_lacks_and_what_kernels_print_on_it() {
-        let cpu = Cpu::named("icelake");
+        let cpu = Cpu::from_name("icelake");
         let Cpu::Profile(profile) = &cpu else { panic!() };
         let text = profile_text(profile, &cpu);
         for word in [

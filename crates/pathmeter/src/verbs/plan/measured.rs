@@ -142,7 +142,7 @@ impl<'a> Stand<'a> {
         }
         let planned = &self.plan.programs[number];
         // What is left out of it was told when it was planned.
-        let program = self.bench.pack(&planned.wanted(), |_| {})?;
+        let program = self.bench.pack(&planned.to_wanted(), |_| {})?;
         refuse_changed(&program.packed, planned)?;
         let program = Arc::new(program);
         programs.insert(number, Arc::clone(&program));

@@ -32,7 +32,7 @@ fn points(window: &str) -> Result<Vec<String>, PointsError> {
     Ok(lines.map(str::to_owned).collect())
 }
 
-fn refused(window: &str) -> String {
+fn points_error(window: &str) -> String {
     points(window).unwrap_err().to_string()
 }
 
@@ -68,8 +68,8 @@ fn of_several_points_the_first_that_the_kernel_has_counts() {
     let one = points("w=finish_task_switch..do_idle").unwrap();
     assert_eq!(points("w=no_such|finish_task_switch|alias..gone|do_idle|user").unwrap(), one);
     let window = PointWindow::parse("w=no_such|alias..gone|user").unwrap();
-    assert_eq!(finder().chosen(&window).unwrap().to_string(), "w=alias..user");
-    assert!(refused("w=no_such|gone..user").contains("no_such"));
+    assert_eq!(finder().choose_points(&window).unwrap().to_string(), "w=alias..user");
+    assert!(points_error("w=no_such|gone..user").contains("no_such"));
 }
 
 #[test]
@@ -100,12 +100,12 @@ fn an_offset_counts_from_the_beginning_of_its_function() {
     let window = "w=try_to_wake_up+0xff..alias+0x1";
     let places = ["b 0 ffffffff810001ff 0 0", "e 0 ffffffff81000901 0 0"];
     // The last symbol's code has at least a byte.
-    assert!(refused(window).contains("alias+0x1 is not in alias, which has 0x1 bytes"));
+    assert!(points_error(window).contains("alias+0x1 is not in alias, which has 0x1 bytes"));
     assert_eq!(points("w=try_to_wake_up+0xff..alias").unwrap()[0], places[0]);
-    let far = refused("w=try_to_wake_up+0x100..alias");
+    let far = points_error("w=try_to_wake_up+0x100..alias");
     assert_eq!(far, "try_to_wake_up+0x100 is not in try_to_wake_up, which has 0x100 bytes");
-    refused("w=try_to_wake_up+0xffffffffffffffff..alias");
-    assert!(refused("w=copied+0x1..alias").contains("2 functions that are called copied"));
+    points_error("w=try_to_wake_up+0xffffffffffffffff..alias");
+    assert!(points_error("w=copied+0x1..alias").contains("2 functions that are called copied"));
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn what_is_missing_is_named() {
         ("w=of_module..alias", "of_module"),
     ] {
         let error = format!("this kernel has no function {missing}");
-        assert_eq!(refused(window), error, "{window}");
+        assert_eq!(points_error(window), error, "{window}");
     }
 }
 
@@ -128,7 +128,7 @@ fn several_functions_of_one_name_are_none_of_them() {
     let error = "this kernel has 2 functions that are called twice: name one by its address, of \
                  0xffffffff81000500, 0xffffffff81000600";
     for window in ["w=twice..alias", "w=alias..twice:return", "w=alias@twice..do_idle"] {
-        assert_eq!(refused(window), error);
+        assert_eq!(points_error(window), error);
     }
     // Two symbols of one name at one address are one function.
     assert_eq!(points("w=do_idle..alias").unwrap().len(), 2);
@@ -136,8 +136,8 @@ fn several_functions_of_one_name_are_none_of_them() {
 
 #[test]
 fn an_address_of_programs_is_no_point() {
-    assert!(refused("w=0x401000..alias").contains("0x401000 is an address of programs"));
-    assert!(refused("w=alias..0x7fffffffffffffff").contains("an address of programs"));
+    assert!(points_error("w=0x401000..alias").contains("0x401000 is an address of programs"));
+    assert!(points_error("w=alias..0x7fffffffffffffff").contains("an address of programs"));
     points("w=0xffffffffffffffff..0x8000000000000000").unwrap();
 }
 

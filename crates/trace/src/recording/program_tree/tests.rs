@@ -59,8 +59,8 @@ fn built(form: TreeForm, nodes: Vec<AccountNode>, cells: Vec<TreeCell>) -> Windo
     program_tree(&tree, 2, |cell| cell.kind == RowKind::Syscall, &Names)
 }
 
-/// The nodes, each as `PATH KIND INSTRUCTIONS`.
-fn shown(tree: &WindowTree) -> Vec<String> {
+/// Formats each node as `PATH KIND INSTRUCTIONS`.
+fn format_nodes(tree: &WindowTree) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     let mut lines = Vec::new();
     for node in &tree.nodes {
@@ -96,7 +96,7 @@ fn a_row_begins_at_its_entry_and_jumps_are_tail_calls() {
     ];
     let tree = built(TreeForm::Row, nodes, cells);
     let expected = ["enter Syscall 5", "enter/read Call 8", "enter/read/write TailCall 2"];
-    assert_eq!(shown(&tree), expected);
+    assert_eq!(format_nodes(&tree), expected);
     assert_eq!((tree.total, tree.clock, tree.window, tree.unattributed), (15, 19, 2, 0));
     let read = tree.functions.iter().find(|function| function.name == "read").unwrap();
     assert_eq!(read.address.as_deref(), Some("0x8000000000000100"));
@@ -135,7 +135,7 @@ fn what_a_thunk_jumps_to_stands_beside_it() {
         "enter/read Call 3",
         "enter/read/write Call 4",
     ];
-    let mut found = shown(&tree);
+    let mut found = format_nodes(&tree);
     found.sort();
     let mut sorted = expected.to_vec();
     sorted.sort_unstable();
@@ -153,7 +153,7 @@ fn a_call_for_its_return_address_stays_in_its_function() {
     let cells = vec![cell(2, KERNEL + 0x10, 3), cell(3, KERNEL, 4)];
     // The second one is a recursion: it leads to the function's beginning.
     let tree = built(TreeForm::Row, nodes, cells);
-    assert_eq!(shown(&tree), ["enter Syscall 3", "enter/enter Call 4"]);
+    assert_eq!(format_nodes(&tree), ["enter Syscall 3", "enter/enter Call 4"]);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn callers_are_those_of_each_process() {
         "[calls without room] Unattributed 5",
         "[calls without room]/read Call 4",
     ];
-    let mut found = shown(&tree);
+    let mut found = format_nodes(&tree);
     found.sort();
     let mut sorted = expected.to_vec();
     sorted.sort_unstable();
@@ -210,7 +210,7 @@ fn only_cells_that_are_wanted_make_nodes() {
     ];
     let other = TreeCell { kind: RowKind::PageFault, ..cell(2, KERNEL + 0x100, 9) };
     let tree = built(TreeForm::Row, nodes, vec![cell(1, KERNEL, 1), other]);
-    assert_eq!(shown(&tree), ["enter Syscall 1"]);
+    assert_eq!(format_nodes(&tree), ["enter Syscall 1"]);
     assert_eq!(built(TreeForm::Row, vec![], vec![]).total, 0);
 }
 

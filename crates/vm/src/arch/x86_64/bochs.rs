@@ -464,7 +464,7 @@ impl Stopped for BochsGuest {
         Ok(())
     }
 
-    fn refused(&self, what: &str) -> VmError {
+    fn unwatchable_error(&self, what: &str) -> VmError {
         self.protocol(what.to_owned())
     }
 }

@@ -111,7 +111,7 @@ impl From<CpuFile> for Cpu {
 
 impl Cpu {
     /// The profile in a file, if the text names one, by a slash or the end `.toml`; or else as
-    /// [`Cpu::named`].
+    /// [`Cpu::from_name`].
     ///
     /// # Errors
     /// [`CpuFileError`]: the file can't be read, or is no profile.
@@ -120,12 +120,12 @@ impl Cpu {
         if text.contains('/') || extension.is_some_and(|extension| extension == "toml") {
             return CpuFile::read(Path::new(text)).map(Self::from);
         }
-        Ok(Self::named(text))
+        Ok(Self::from_name(text))
     }
 
     /// The profile of this name, which may have `-server` in it, as QEMU's models do; any other
     /// text is QEMU's own.
-    pub fn named(text: &str) -> Self {
+    pub fn from_name(text: &str) -> Self {
         let called = |name: &str| PROFILES.iter().find(|profile| profile.name == name);
         let profile = called(text).or_else(|| called(&text.replacen("-server", "", 1)));
         profile.map_or_else(|| Self::Qemu(text.to_owned()), Self::Profile)
@@ -436,18 +436,18 @@ mod tests {
 
     #[test]
     fn a_profile_goes_by_its_name_and_anything_else_is_qemus() {
-        assert_eq!(Cpu::named("plain").text(), PLAIN);
-        assert_eq!(Cpu::named("plain").description(), PLAIN);
-        assert_eq!(Cpu::named("qemu64"), Cpu::Qemu("qemu64".to_owned()));
-        assert_eq!(Cpu::named("skylake-server"), Cpu::named("skylake"));
-        assert_eq!(Cpu::named("icelake-server-guest"), Cpu::named("icelake-guest"));
-        assert_eq!(Cpu::named("Skylake-Server").name(), "Skylake-Server");
-        assert_eq!(Cpu::named("qemu64").description(), "qemu64");
+        assert_eq!(Cpu::from_name("plain").text(), PLAIN);
+        assert_eq!(Cpu::from_name("plain").description(), PLAIN);
+        assert_eq!(Cpu::from_name("qemu64"), Cpu::Qemu("qemu64".to_owned()));
+        assert_eq!(Cpu::from_name("skylake-server"), Cpu::from_name("skylake"));
+        assert_eq!(Cpu::from_name("icelake-server-guest"), Cpu::from_name("icelake-guest"));
+        assert_eq!(Cpu::from_name("Skylake-Server").name(), "Skylake-Server");
+        assert_eq!(Cpu::from_name("qemu64").description(), "qemu64");
         for profile in PROFILES {
             assert_eq!(Cpu::name_of(&Cpu::Profile(profile).description()), Some(profile.name));
         }
         assert_eq!(Cpu::name_of("qemu64"), None);
-        let icelake = Cpu::named("icelake");
+        let icelake = Cpu::from_name("icelake");
         assert!(icelake.description().starts_with("icelake: base,check=off,"));
         assert!(icelake.description().ends_with(",msr-0x10a=0x202016b"));
         assert!(!icelake.text().contains("msr-0x10a"));
@@ -455,27 +455,27 @@ mod tests {
 
     #[test]
     fn newer_versions_are_told_to_report_what_older_ones_do() {
-        let icelake = Cpu::named("icelake");
+        let icelake = Cpu::from_name("icelake");
         assert_eq!(icelake.corrections((7, 2)), "");
         assert_eq!(icelake.corrections((10, 0)), ",x-l1-cache-per-thread=off");
         assert!(icelake.corrections((11, 1)).ends_with(",x-consistent-cache=off"));
-        assert_eq!(Cpu::named("plain").corrections((11, 1)), "");
+        assert_eq!(Cpu::from_name("plain").corrections((11, 1)), "");
     }
 
     #[test]
     fn a_reason_that_is_the_interpreters_is_known() {
         let reason = "this CPU has no rdpid (CPUID leaf 7, ECX bit 22)";
-        assert_eq!(Cpu::named("zen2").lack_behind(reason), Some("rdpid"));
-        assert_eq!(Cpu::named("zen1").lack_behind(reason), None);
-        assert_eq!(Cpu::named("plain").lack_behind(reason), None);
-        assert_eq!(Cpu::named("zen2").lack_behind("this CPU has no rdpidx"), None);
-        assert_eq!(Cpu::named("zen2").lack_behind("no device here"), None);
+        assert_eq!(Cpu::from_name("zen2").lack_behind(reason), Some("rdpid"));
+        assert_eq!(Cpu::from_name("zen1").lack_behind(reason), None);
+        assert_eq!(Cpu::from_name("plain").lack_behind(reason), None);
+        assert_eq!(Cpu::from_name("zen2").lack_behind("this CPU has no rdpidx"), None);
+        assert_eq!(Cpu::from_name("zen2").lack_behind("no device here"), None);
     }
 
     #[test]
     fn what_qemu_itself_defines_is_not_portable() {
-        assert!(!Cpu::named("max").is_portable() && !Cpu::named("qemu64").is_portable());
-        assert!(Cpu::named("plain").is_portable() && Cpu::named("zen2").is_portable());
+        assert!(!Cpu::from_name("max").is_portable() && !Cpu::from_name("qemu64").is_portable());
+        assert!(Cpu::from_name("plain").is_portable() && Cpu::from_name("zen2").is_portable());
         let own: Vec<_> = PROFILES.iter().filter(|one| one.is_qemus_own()).collect();
         assert_eq!(own.iter().map(|profile| profile.name).collect::<Vec<_>>(), ["max"]);
     }

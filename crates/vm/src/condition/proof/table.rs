@@ -124,7 +124,10 @@ pub(super) const ROWS: &[Row] = &[
         Test::Chosen,
         "mm/huge_memory.c, hugepage_init: off below 512 MiB",
     )
-    .given(1024, "Linux keeps it off in less than 512 MiB of memory: give --memory 1024"),
+    .with_least_memory(
+        1024,
+        "Linux keeps it off in less than 512 MiB of memory: give --memory 1024",
+    ),
     log("init_on_alloc", "1|on|y", "mem auto-init: stack", &["heap alloc:on"], "init/main.c"),
     log("init_on_alloc", "0|off|n", "mem auto-init: stack", &["heap alloc:off"], "init/main.c"),
     log("init_on_free", "1|on|y", "mem auto-init: stack", &["heap free:on"], "init/main.c"),
@@ -245,8 +248,8 @@ impl Row {
         Self { listing: Some(file(self.file.folder, name)), ..self }
     }
 
-    /// Of guests with less memory, in MiB, nothing else can be expected.
-    const fn given(self, memory_mib: u32, help: &'static str) -> Self {
+    /// The least memory, in MiB, of a guest from which this can be expected; `help` is for others.
+    const fn with_least_memory(self, memory_mib: u32, help: &'static str) -> Self {
         Self { memory_mib, ..self.helped(help) }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// What a guest of 384 MiB proves of a word whose first file shows this, and whose list that.
-fn shown(word: &str, texts: &[&str]) -> Result<Proof, Ignored> {
+/// Proves a word in a guest of 384 MiB, whose files for this word have these texts.
+fn prove_with_files(word: &str, texts: &[&str]) -> Result<Proof, Ignored> {
     in_guest(word, texts, 384)
 }
 
@@ -17,7 +17,7 @@ fn in_guest(word: &str, texts: &[&str], memory_mib: u32) -> Result<Proof, Ignore
 }
 
 fn state(word: &str, text: &str) -> ProofState {
-    shown(word, &[text]).unwrap().state
+    prove_with_files(word, &[text]).unwrap().state
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn every_row_names_its_source_and_a_file_of_the_kernels() {
 fn a_clock_source_that_is_not_there_is_ignored_and_those_that_are_are_named() {
     let available = "tsc-early refined-jiffies jiffies \n";
     for word in ["clocksource=hpet", "clocksource=nonsense"] {
-        let ignored = shown(word, &["tsc-early\n", available]).unwrap_err();
+        let ignored = prove_with_files(word, &["tsc-early\n", available]).unwrap_err();
         assert!(ignored.what.contains("current_clocksource reads \"tsc-early\""), "{ignored:?}");
         assert!(ignored.what.ends_with("reads \"tsc-early refined-jiffies jiffies\""));
     }
@@ -62,36 +62,40 @@ fn a_mitigation_is_off_or_on_or_the_cpu_is_not_affected() {
     let unknown = "Unknown: Dependent on hypervisor status\n";
     assert_eq!(state("srbds=off", unknown), ProofState::Unproved);
     for text in ["Mitigation: Clear CPU buffers", "Vulnerable: Clear CPU buffers attempted, no x"] {
-        let ignored = shown("mds=off", &[text]).unwrap_err();
+        let ignored = prove_with_files("mds=off", &[text]).unwrap_err();
         assert!(ignored.what.contains("vulnerabilities/mds reads"), "{ignored:?}");
         assert!(ignored.help.unwrap().contains("verw"));
     }
     let both = "Mitigation: IBRS; IBPB: conditional; RSB filling; BHI: Not affected\n";
     assert_eq!(state("spectre_v2=ibrs", both), ProofState::Proved);
-    assert!(shown("spectre_v2=off", &[both]).is_err());
+    assert!(prove_with_files("spectre_v2=off", &[both]).is_err());
     assert_eq!(state("spectre_bhi=off", both), ProofState::Moot);
-    assert!(shown("spectre_bhi=off", &["Mitigation: x; BHI: SW loop, KVM: SW loop"]).is_err());
+    assert!(
+        prove_with_files("spectre_bhi=off", &["Mitigation: x; BHI: SW loop, KVM: SW loop"])
+            .is_err()
+    );
     let disabled = "Mitigation: Speculative Store Bypass disabled via prctl";
-    assert!(shown("spec_store_bypass_disable=on", &[disabled]).is_err());
+    assert!(prove_with_files("spec_store_bypass_disable=on", &[disabled]).is_err());
     assert_eq!(state("spec_store_bypass_disable=prctl", disabled), ProofState::Proved);
 }
 
 #[test]
 fn of_several_files_one_that_contradicts_decides() {
     let vulnerable = "Vulnerable: __user pointer sanitization and usercopy barriers only\n";
-    let proof = shown("mitigations=off", &[vulnerable, "Vulnerable\n", "Not affected\n"]);
+    let proof =
+        prove_with_files("mitigations=off", &[vulnerable, "Vulnerable\n", "Not affected\n"]);
     assert_eq!(proof.unwrap().state, ProofState::Proved);
-    let ignored = shown("mitigations=off", &[vulnerable, "Mitigation: Retpolines; x\n"]);
+    let ignored = prove_with_files("mitigations=off", &[vulnerable, "Mitigation: Retpolines; x\n"]);
     assert!(ignored.unwrap_err().what.contains("vulnerabilities/spectre_v2"));
 }
 
 #[test]
 fn the_log_proves_what_it_has_and_refutes_nothing_that_it_has_lost() {
     let line = "6,5,0,-;mem auto-init: stack:all(zero), heap alloc:on, heap free:off\n";
-    let proof = shown("init_on_alloc=1", &[line]).unwrap();
+    let proof = prove_with_files("init_on_alloc=1", &[line]).unwrap();
     assert_eq!(proof.state, ProofState::Proved);
     assert!(proof.shown.starts_with("the kernel's log reads \"mem auto-init"), "{proof:?}");
-    assert!(shown("init_on_free=1", &[line]).is_err());
+    assert!(prove_with_files("init_on_free=1", &[line]).is_err());
     assert_eq!(state("init_on_free=1", ""), ProofState::Unproved);
     assert_eq!(
         state("audit=1", "5,1,0,-;audit: enabled (after initialization)"),
@@ -102,12 +106,12 @@ fn the_log_proves_what_it_has_and_refutes_nothing_that_it_has_lost() {
 #[test]
 fn lists_and_lines_that_must_not_be_there() {
     assert_eq!(state("lsm=capability", "lockdown,capability\n"), ProofState::Proved);
-    assert!(shown("lsm=capability", &["lockdown,capability,yama\n"]).is_err());
-    assert!(shown("lsm=smack", &["capability\n"]).is_err());
+    assert!(prove_with_files("lsm=capability", &["lockdown,capability,yama\n"]).is_err());
+    assert!(prove_with_files("lsm=smack", &["capability\n"]).is_err());
     assert_eq!(state("apparmor=0", "capability,selinux"), ProofState::Proved);
-    assert!(shown("apparmor=0", &["capability,apparmor"]).is_err());
+    assert!(prove_with_files("apparmor=0", &["capability,apparmor"]).is_err());
     assert_eq!(state("vsyscall=none", ""), ProofState::Proved);
-    assert!(shown("vsyscall=none", &["ffff --xp [vsyscall]"]).is_err());
+    assert!(prove_with_files("vsyscall=none", &["ffff --xp [vsyscall]"]).is_err());
 }
 
 #[test]
@@ -115,8 +119,8 @@ fn letters_of_the_allocators_checks_have_a_file_each() {
     assert_eq!(Question::of_word("slub_debug=FZP").len(), 3);
     assert_eq!(Question::of_word("slub_debug").len(), 4);
     assert_eq!(Question::of_word("slub_debug=FZ,dentry").len(), 0);
-    assert_eq!(shown("slub_debug=FZ", &["1", "1"]).unwrap().state, ProofState::Proved);
-    assert!(shown("slab_debug=FZ", &["1", "0"]).is_err());
+    assert_eq!(prove_with_files("slub_debug=FZ", &["1", "1"]).unwrap().state, ProofState::Proved);
+    assert!(prove_with_files("slab_debug=FZ", &["1", "0"]).is_err());
 }
 
 #[test]
@@ -124,8 +128,8 @@ fn a_modules_parameter_holds_the_value_in_any_notation() {
     for (word, text) in [("printk.time=1", "Y"), ("a.b", "Y"), ("a.b=0x10", "16"), ("a.b=x", "x")] {
         assert_eq!(state(word, text), ProofState::Proved, "{word} {text}");
     }
-    assert!(shown("a-c.b-d=1", &["N\n"]).is_err());
-    assert!(shown("a.b=50", &["40\n"]).is_err());
+    assert!(prove_with_files("a-c.b-d=1", &["N\n"]).is_err());
+    assert!(prove_with_files("a.b=50", &["40\n"]).is_err());
     assert_eq!(state("a.b=64K", "65536"), ProofState::Unproved);
     assert_eq!(Question::of_word("a-c.b-d=1")[0].path, "/sys/module/a_c/parameters/b_d");
     assert_eq!(Question::of_word("sysctl.vm.swappiness=1")[0].path, "/proc/sys/vm/swappiness");

@@ -21,7 +21,7 @@ use crate::{
     Cache, Caller, Condition, EntryKind, Interrupt, Key, PathStatus, ProofState, Sought, UnmetCause,
 };
 
-fn measured(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
+fn measure_paths(host: &Rc<FakeHost>, cache: Option<&Cache>) -> Result<Vec<PathOutcome>, VmError> {
     let counter = Counter::with(memory_file("plugin", &[]).unwrap(), &|_| ());
     with_request(host, cache, |request| {
         let plan = Plan::new(Suite::Exact, request.runs);
@@ -39,13 +39,13 @@ fn panicked() -> GuestCause {
 fn proved(under: &str, texts: &[(u64, &[u8])]) -> Result<Vec<Proof>, VmError> {
     let shows = |(file, &(error, text)): (usize, &(u64, &[u8]))| {
         let shown = message::Shown { file: file as u64, error, text };
-        frame(|buffer| message::shown(buffer, &shown))
+        frame(|buffer| message::write_shown(buffer, &shown))
     };
-    told(under, texts.iter().enumerate().map(shows).collect())
+    prove_settings(under, texts.iter().enumerate().map(shows).collect())
 }
 
-/// What is known of settings in a guest that sends these frames before READY.
-fn told(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
+/// Proves the settings `under` in a guest that sends these frames before READY.
+fn prove_settings(under: &str, frames: Vec<Vec<u8>>) -> Result<Vec<Proof>, VmError> {
     let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
     let faults = frames.into_iter().map(|frame| (At::Parcel, Fault::Sends(frame))).collect();
     let settings = Settings { condition, ..Settings::default() };
@@ -99,10 +99,11 @@ fn all_settings_that_the_agent_can_not_have_are_told_at_once_and_each_once() {
         frame(|buffer| message::unmet(buffer, &unmet))
     };
     let done = || frame(|buffer| message::plain(buffer, Kind::Done, b""));
-    let told = |frames: Vec<Vec<u8>>| self::told("boot:x boot:y", frames).unwrap_err().to_string();
+    let told =
+        |frames: Vec<Vec<u8>>| prove_settings("boot:x boot:y", frames).unwrap_err().to_string();
     assert_eq!(told(vec![unmet(0), unmet(1), done()]), "boot:x: no; boot:y: no");
     // What is known of the boot comes after, and is not told again.
-    let both = |frames| self::told("boot:a.b=1 boot:c.d=1", frames).unwrap_err().to_string();
+    let both = |frames| prove_settings("boot:a.b=1 boot:c.d=1", frames).unwrap_err().to_string();
     let of_boot = "boot:c.d=1: no module that is built into this kernel has such a parameter";
     assert_eq!(both(vec![unmet(0), done()]), format!("boot:a.b=1: no; {of_boot}"));
     // None goes on without them, and none is told twice or was not asked for.
@@ -133,10 +134,10 @@ fn what_comes_at_another_stage_is_refused() {
         |length| frame(|buffer| message::memory(buffer, Kind::Start, Memory { length, ..ROOM }));
     let ready = frame(|buffer| message::plain(buffer, Kind::Ready, b""));
     let shown = message::Shown { file: 0, error: 0, text: b"x" };
-    let shown = frame(|buffer| message::shown(buffer, &shown));
+    let shown = frame(|buffer| message::write_shown(buffer, &shown));
     let sends = |at, sent: &Vec<u8>| {
         let host = FakeHost::with_fault(at, Fault::Sends(sent.clone()));
-        match measured(&host, None) {
+        match measure_paths(&host, None) {
             Ok(_) => None,
             Err(VmError::Guest { cause: GuestCause::Protocol { what }, .. }) => Some(what),
             Err(error) => panic!("{error}"),
@@ -171,7 +172,7 @@ fn a_kernel_that_dies_in_a_path_is_measured_again_without_it() {
         GuestCause::Abort { reason: "no port".to_owned() },
     ] {
         let host = FakeHost::dying_in(&[3], &cause);
-        let paths = measured(&host, None).unwrap();
+        let paths = measure_paths(&host, None).unwrap();
         let name = path_name(Suite::Exact, 3);
         let reason = format!("the kernel did not survive it: running {name}: {cause}");
         assert_eq!(paths[3].status, PathStatus::Failed(reason));
@@ -186,10 +187,10 @@ fn a_kernel_that_dies_in_a_path_is_measured_again_without_it() {
 #[test]
 fn the_fifth_path_that_kills_the_kernel_is_an_error() {
     let four = FakeHost::dying_in(&[0, 1, 2, 3], &panicked());
-    let paths = measured(&four, None).unwrap();
+    let paths = measure_paths(&four, None).unwrap();
     assert_eq!(paths.iter().filter(|path| path.status != PathStatus::Ok).count(), 4);
     let five = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
-    assert_eq!(measured(&five, None).unwrap_err().in_path(), Some(4));
+    assert_eq!(measure_paths(&five, None).unwrap_err().in_path(), Some(4));
     assert_eq!((four.origins().len(), five.origins().len()), (6, 6));
 }
 
@@ -197,7 +198,7 @@ fn the_fifth_path_that_kills_the_kernel_is_an_error() {
 fn a_kernel_that_dies_between_paths_is_not_given_another_chance() {
     for cause in [panicked(), GuestCause::Timeout { limit: Duration::from_secs(60) }] {
         let host = FakeHost::with_fault(At::Before(3), Fault::Dies(cause.clone()));
-        let Err(VmError::Guest { step: Step::Run, cause: found, .. }) = measured(&host, None)
+        let Err(VmError::Guest { step: Step::Run, cause: found, .. }) = measure_paths(&host, None)
         else {
             panic!("{cause}");
         };
@@ -212,7 +213,7 @@ fn what_is_not_the_kernels_doing_or_is_hostile_costs_no_path() {
         GuestCause::Protocol { what: "noise".to_owned() },
     ] {
         let host = FakeHost::dying_in(&[3], &cause);
-        assert!(measured(&host, None).is_err());
+        assert!(measure_paths(&host, None).is_err());
         assert_eq!(host.origins().len(), 2);
     }
 }
@@ -228,7 +229,8 @@ fn frames_in_excess_are_an_error() {
         frame(|buffer| message::plain(buffer, Kind::Ready, b"")),
     ] {
         let host = FakeHost::with_fault(At::Path(3), Fault::Sends(sent));
-        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) = measured(&host, None)
+        let Err(VmError::Guest { cause: GuestCause::Protocol { .. }, .. }) =
+            measure_paths(&host, None)
         else {
             panic!("taken");
         };
@@ -246,7 +248,7 @@ fn a_kernel_that_does_not_get_ready_is_an_error() {
         (Fault::Sends(early), "the protocol port carried".to_owned()),
     ] {
         let host = FakeHost::with_fault(At::Boot, fault);
-        let error = measured(&host, None).unwrap_err().to_string();
+        let error = measure_paths(&host, None).unwrap_err().to_string();
         assert!(error.starts_with(&format!("booting the kernel: {why}")), "{error}");
         assert_eq!(host.origins(), [Origin::Boot]);
     }
@@ -256,16 +258,16 @@ fn a_kernel_that_does_not_get_ready_is_an_error() {
 fn a_cached_snapshot_that_cannot_be_restored_is_forgotten_and_the_kernel_booted_again() {
     let (_folder, cache) = cache();
     let host = Rc::new(FakeHost::default());
-    measured(&host, Some(&cache)).unwrap();
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     let (boot, restored) = (Origin::Boot, Origin::Snapshot);
     assert_eq!(host.origins(), [boot, restored, restored]);
     host.unrestorable.set(1);
-    let paths = measured(&host, Some(&cache)).unwrap();
+    let paths = measure_paths(&host, Some(&cache)).unwrap();
     assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
     assert_eq!(host.origins()[3..], [restored, boot, restored]);
     assert_eq!(host.notes.borrow().len(), 1);
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     assert_eq!(host.origins()[6..], [restored]);
 }
 
@@ -275,7 +277,7 @@ fn a_guest_with_two_cpus_goes_on_where_it_has_booted() {
     for cache in [None, Some(&cache)] {
         let settings = Settings { cpus: 2, ..Settings::default() };
         let host = Rc::new(FakeHost { settings, ..FakeHost::default() });
-        let paths = measured(&host, cache).unwrap();
+        let paths = measure_paths(&host, cache).unwrap();
         assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
         assert_eq!(host.origins(), [Origin::Boot]);
     }
@@ -285,12 +287,12 @@ fn a_guest_with_two_cpus_goes_on_where_it_has_booted() {
 fn a_corrupt_snapshot_is_made_again() {
     let (folder, cache) = cache();
     let host = Rc::new(FakeHost::default());
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     File::options().write(true).open(file).unwrap().set_len(20).unwrap();
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     assert_eq!(host.origins(), [[Origin::Boot, Origin::Snapshot]; 2].concat());
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     assert_eq!(host.origins()[4..], [Origin::Snapshot]);
     assert_eq!(host.notes.borrow().len(), 1);
 }
@@ -301,7 +303,7 @@ fn what_cannot_be_kept_is_said_once_and_measured_all_the_same() {
     std::fs::remove_dir(folder.path()).unwrap();
     let host = Rc::new(FakeHost::default());
     for _ in 0..2 {
-        let paths = measured(&host, Some(&cache)).unwrap();
+        let paths = measure_paths(&host, Some(&cache)).unwrap();
         assert!(paths.iter().enumerate().all(|(index, path)| is_whole(index, path)));
     }
     assert_eq!(host.origins(), [[Origin::Boot, Origin::Snapshot]; 2].concat());
@@ -314,7 +316,7 @@ fn what_cannot_be_kept_is_said_once_and_measured_all_the_same() {
 fn a_guest_that_cannot_be_saved_is_an_error_and_leaves_nothing() {
     let (folder, cache) = cache();
     let host = Rc::new(FakeHost { full: true, ..FakeHost::default() });
-    assert!(matches!(measured(&host, Some(&cache)), Err(VmError::Save { .. })));
+    assert!(matches!(measure_paths(&host, Some(&cache)), Err(VmError::Save { .. })));
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -322,7 +324,7 @@ fn a_guest_that_cannot_be_saved_is_an_error_and_leaves_nothing() {
 fn a_snapshot_of_another_kernel_is_not_restored() {
     let (folder, cache) = cache();
     let host = Rc::new(FakeHost::default());
-    measured(&host, Some(&cache)).unwrap();
+    measure_paths(&host, Some(&cache)).unwrap();
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
     let other = Key::new(EntryKind::Snapshot, &[("image_sha256", "1")]);
     let of_other = Path::new(folder.path()).join(other.name());
@@ -339,7 +341,7 @@ fn a_snapshot_of_another_kernel_is_not_restored() {
 #[test]
 fn the_limit_holds_for_each_run_anew() {
     let host = Rc::new(FakeHost::default());
-    measured(&host, None).unwrap();
+    measure_paths(&host, None).unwrap();
     let firsts = Suite::Exact.rounds().flat_map(|round| {
         let first = Suite::Exact
             .in_round(round)

@@ -62,7 +62,7 @@ pub(super) fn entry(report: &mut ProbeReport) -> Outcome {
 /// How long each of our calls waits for the lock, by the kernel's own stamps: one before its first
 /// look in vain, one when it has the lock. No look in vain is no wait.
 pub(super) fn lock_wait(report: &mut ProbeReport) -> Outcome {
-    beside(report, Target::poll_native, |report, target, _| {
+    execute_while_partner_calls(report, Target::poll_native, |report, target, _| {
         let mut pauses = pause_before_each();
         report.execute(|| {
             // Takes the lock itself, and so meets the partner: the pauses come after it.
@@ -96,15 +96,15 @@ fn contended(
     poll: fn(&Target, u32) -> usize,
     execute: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,
 ) -> Outcome {
-    beside(report, poll, |report, target, learnt| {
+    execute_while_partner_calls(report, poll, |report, target, learnt| {
         lock_counts()?;
         execute(report, target, learnt)?;
         tell(report, &lock_counts()?)
     })
 }
 
-/// Executes while a partner on CPU 1 calls; proves that it did.
-fn beside(
+/// Executes while a partner on CPU 1 calls; proves that the partner did.
+fn execute_while_partner_calls(
     report: &mut ProbeReport,
     poll: fn(&Target, u32) -> usize,
     execute: impl FnOnce(&mut ProbeReport, &Target, u32) -> Outcome,

@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn only_intels_cpu_executes_what_enters_by_the_fast_32_bit_entry() {
         let left_out = |vendor: &str| {
-            let cpu = Cpu::named(&format!("base,vendor={vendor}"));
+            let cpu = Cpu::from_name(&format!("base,vendor={vendor}"));
             let plan = witness_plan(&Settings { cpu, ..Settings::default() });
             let paths = Suite::Exact.paths().iter().enumerate();
             let paths = paths.filter(|(index, _)| plan.skips(*index));

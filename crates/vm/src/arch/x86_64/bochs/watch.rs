@@ -137,8 +137,8 @@ pub(super) trait Stopped {
     fn stop_at(&mut self, address: u64) -> Result<(), Self::Error>;
     /// Has it stop at all places but the markers, or not.
     fn heed(&mut self, on: bool) -> Result<(), Self::Error>;
-    /// This kernel can't be watched, or not any longer.
-    fn refused(&self, what: &str) -> Self::Error;
+    /// The error that this kernel can't be watched, or not any longer, for this reason.
+    fn unwatchable_error(&self, what: &str) -> Self::Error;
 }
 
 /// A system call's function is looked for.
@@ -257,7 +257,8 @@ impl Watch {
         let returns = returns(&bochs.bytes(entry_text.clone())?, entry_text.start);
         let loads = bochs.bytes(switch.clone())?;
         let load = loads.windows(LOAD_OF_STACK.len()).position(|bytes| bytes == LOAD_OF_STACK);
-        let load = load.ok_or_else(|| bochs.refused("no instruction that switches tasks"))?;
+        let load =
+            load.ok_or_else(|| bochs.unwatchable_error("no instruction that switches tasks"))?;
         let entries = self.landmarks.entries.clone().into_iter();
         let mut places = Vec::new();
         for (address, look) in entries {
@@ -281,7 +282,7 @@ impl Watch {
             return Ok(());
         }
         if self.places.len() == MOST_PLACES {
-            return Err(bochs.refused("more places to stop at than Bochs has room for"));
+            return Err(bochs.unwatchable_error("more places to stop at than Bochs has room for"));
         }
         bochs.stop_at(address)?;
         self.places.insert(address, place);
@@ -290,7 +291,7 @@ impl Watch {
 
     fn note<S: Stopped>(&mut self, at: Halt, place: StopPlace, bochs: &S) -> Result<(), S::Error> {
         if self.stops.len() == MOST_STOPS {
-            return Err(bochs.refused("a run with more stops than are kept"));
+            return Err(bochs.unwatchable_error("a run with more stops than are kept"));
         }
         self.stops.push(Stop { clock: at.clock, place });
         Ok(())
@@ -344,7 +345,8 @@ impl Watch {
 fn second<S: Stopped>(entry: u64, bochs: &mut S) -> Result<u64, S::Error> {
     let code = bochs.bytes(entry..entry + 4)?;
     let first = FIRST_OF_INTERRUPT.iter().find(|(bytes, _)| code.starts_with(bytes));
-    let (_, length) = first.ok_or_else(|| bochs.refused("an interrupt's entry that is unknown"))?;
+    let (_, length) =
+        first.ok_or_else(|| bochs.unwatchable_error("an interrupt's entry that is unknown"))?;
     Ok(entry + length)
 }
 

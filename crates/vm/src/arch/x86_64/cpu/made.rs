@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_feature_that_was_not_asked_for_and_one_that_is_missing_are_named() {
         let version = (10, 1);
-        let cpu = Cpu::named("skylake");
+        let cpu = Cpu::from_name("skylake");
         let asked: HashSet<&str> = cpu.properties(version).into_iter().collect();
         let changed = |has: &dyn Fn(&str) -> bool| cpu.compare_features(version, &words(has));
         assert_eq!(changed(&|name| asked.contains(name)), [""; 0]);
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn a_cpu_of_qemus_own_and_a_qemu_that_does_not_tell_are_not_contradicted() {
         let all = words(|_| true);
-        assert_eq!(Cpu::named("max").compare_features((7, 2), &all), [""; 0]);
-        assert_eq!(Cpu::named("skylake").compare_features((7, 2), &json!([])), [""; 0]);
+        assert_eq!(Cpu::from_name("max").compare_features((7, 2), &all), [""; 0]);
+        assert_eq!(Cpu::from_name("skylake").compare_features((7, 2), &json!([])), [""; 0]);
     }
 }

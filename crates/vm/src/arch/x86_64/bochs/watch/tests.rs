@@ -52,7 +52,7 @@ impl Stopped for Fake {
         Ok(())
     }
 
-    fn refused(&self, what: &str) -> String {
+    fn unwatchable_error(&self, what: &str) -> String {
         what.to_owned()
     }
 }
