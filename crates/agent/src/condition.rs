@@ -133,7 +133,7 @@ fn apply(setting: Setting<'_>, depth: u32) -> Result<Option<Held>, Refusal> {
         SettingKind::Tracepoint => tracing::tracepoint(setting.name).map(Some),
         SettingKind::Kprobe => tracing::kprobe(setting.name).map(Some),
         SettingKind::Ftrace => tracing::function(setting.name).map(Some),
-        SettingKind::Module => module::loaded(setting.name).map(Some),
+        SettingKind::Module => module::prove_loaded(setting.name).map(Some),
         SettingKind::Tool => tool::execute(setting.name).map(Some),
         SettingKind::Bpf => bpf::attach(setting.name, count(setting.value)).map(Some),
         // None of them is made here.

@@ -32,9 +32,9 @@ pub(crate) fn load(file: &[u8], parameters: &[u8]) -> Result<(), Trouble> {
     }
 }
 
-/// Whether the kernel has this module; the host has found it out if it is part of the kernel.
+/// Proves that the kernel has this module; the host has found it out if it is part of the kernel.
 #[inline(never)]
-pub(crate) fn loaded(name: &[u8]) -> Result<Held, Refusal> {
+pub(crate) fn prove_loaded(name: &[u8]) -> Result<Held, Refusal> {
     let path = Path::of(b"/sys/module/", name.iter().copied().chain(*b"/initstate"));
     let mut state = [0; 16];
     match contents(path.as_c(), &mut state) {

@@ -67,7 +67,7 @@ impl BudgetFile {
         let mut own = why(&self.budget.uncovered(row));
         if !own.is_empty()
             && row.verdict != Verdict::Broken
-            && let Some(accepted) = self.budget.accepted(row, self.today)
+            && let Some(accepted) = self.budget.judge_acceptance(row, self.today)
         {
             // What is accepted no longer fails by that.
             own.clear();

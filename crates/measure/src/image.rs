@@ -170,7 +170,7 @@ impl Image {
     }
 
     /// The modules that its guests load, in this order.
-    pub fn loaded(&self) -> &[Module] {
+    pub fn guest_modules(&self) -> &[Module] {
         self.condition.as_ref().map_or(&[], Condition::modules)
     }
 

@@ -269,7 +269,7 @@ mod tests {
             getppid_count_error(|counting| counting.paths[1].windows.truncate(WARMUP as usize + 1));
         assert_eq!(told, "the counter saw 1 windows of 2");
         let told = getppid_count_error(|counting| {
-            counting.paths[0].windows[WARMUP as usize].events = None
+            counting.paths[0].windows[WARMUP as usize].events = None;
         });
         assert_eq!(told, "a window was too long to count");
         let told = getppid_count_error(|counting| counting.paths.truncate(1));

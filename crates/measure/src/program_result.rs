@@ -89,7 +89,7 @@ pub fn measure(
         &format!("{functions} {lines} {returns} {regions:?} {windows:?}"),
     );
     let parse = |bytes: &[u8]| parse_measurement(bytes).ok().filter(|it| packed.is_of(it));
-    let loaded = image.loaded().iter().map(|module| module.name.clone()).collect();
+    let loaded = image.guest_modules().iter().map(|module| module.name.clone()).collect();
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
     let is_of = |it: &Measurement| packed.is_of(it) && session.is_of_program(image, &program, it);
     if asked.is_of_rows()

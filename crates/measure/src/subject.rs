@@ -18,7 +18,7 @@ use pathmeter_model::{
     parse_measurement, parse_times,
 };
 
-use pathmeter_seal::{SealError, marked, unsealed};
+use pathmeter_seal::{SealError, mark_edited, unsealed};
 use serde::de::IgnoredAny;
 
 use crate::failure::Failure;
@@ -219,7 +219,9 @@ fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Fail
 fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
     match unsealed(&bytes).map(drop) {
         Ok(()) => Ok(bytes),
-        Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => Ok(marked(&bytes).unwrap_or(bytes)),
+        Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => {
+            Ok(mark_edited(&bytes).unwrap_or(bytes))
+        }
         Err(error) => Err(edited(path, error)),
     }
 }

@@ -14,7 +14,7 @@ const NAMES: [&str; 4] = ["/subject/name", "/base/name", "/new/name", "/experime
 
 /// Adds to a document's notes, and to the name of every subject, that it was edited, and seals the
 /// outcome; None if the bytes are no JSON.
-pub fn marked(bytes: &[u8]) -> Option<Vec<u8>> {
+pub fn mark_edited(bytes: &[u8]) -> Option<Vec<u8>> {
     let body = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let mut value: Value = serde_json::from_slice(body).ok()?;
     mark(&mut value);
@@ -61,7 +61,7 @@ mod tests {
             "schema": "pathmeter.x/1", "subject": {"name": "k"}, "notes": [], "seal": "old",
             "explanations": [inner], "other": {"base": {"name": "b"}},
         });
-        let bytes = marked(document.to_string().as_bytes()).unwrap();
+        let bytes = mark_edited(document.to_string().as_bytes()).unwrap();
         let read = parse_unsealed(&bytes);
         assert_eq!(
             (&read["subject"]["name"], &read["notes"]),
@@ -69,15 +69,15 @@ mod tests {
         );
         assert_eq!(read["explanations"][0]["base"]["name"], "a (edited)");
         assert_eq!(read["other"]["base"]["name"], "b");
-        let again = parse_unsealed(&marked(&bytes).unwrap());
+        let again = parse_unsealed(&mark_edited(&bytes).unwrap());
         assert_eq!(again["subject"]["name"], "k (edited)");
     }
 
     #[test]
     fn of_an_array_each_is_marked() {
         let one = json!({"schema": "pathmeter.x/1", "base": {"name": "k"}});
-        let read = parse_unsealed(&marked(json!([one, one]).to_string().as_bytes()).unwrap());
+        let read = parse_unsealed(&mark_edited(json!([one, one]).to_string().as_bytes()).unwrap());
         assert_eq!(read[1]["base"]["name"], "k (edited)");
-        assert_eq!(marked(b"{"), None);
+        assert_eq!(mark_edited(b"{"), None);
     }
 }

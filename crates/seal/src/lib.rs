@@ -3,7 +3,8 @@
 //! Whatever pathmeter writes as a document of its own goes through [`to_document`], and whatever it
 //! reads back through [`unsealed`], so that a document of which a digit has changed is never taken
 //! for the one that was written. A seal proves no origin: anyone can compute one. A document that
-//! was edited on purpose is taken as what it is by [`marked`], which says so beside the numbers.
+//! was edited on purpose is taken as what it is by [`mark_edited`], which says so beside the
+//! numbers.
 //!
 //! The digest is SHA-256 of the content in a canonical form (`canonical.rs`), which neither white
 //! space nor the order of fields changes. docs/reference/results.md describes it to readers.
@@ -21,7 +22,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use crate::canonical::canonical;
-pub use crate::edited::{EDITED, marked};
+pub use crate::edited::{EDITED, mark_edited};
 pub use crate::schema::with_seal;
 
 /// The name of the field.

@@ -165,7 +165,7 @@ proptest! {
     #[test]
     fn every_window_adds_up(steps in prop::collection::vec(step(), 0..300)) {
         let bytes = trace_of(&steps);
-        let resolvers: [&dyn Resolve; 3] = [&names(), &NoSymbols, &sourced()];
+        let resolvers: [&dyn Resolve; 3] = [&names(), &NoSymbols, &names_with_sources()];
         for recording in resolvers.map(|resolver| whole(&bytes, resolver)) {
             let tree = recording.representative.or(recording.interrupted).unwrap();
             assert_adds_up(&tree);

@@ -15,7 +15,7 @@ const SLOT: u64 = STACK_A - 0x100;
 
 /// The one window's tree, with source.
 fn tree(writer: &mut Writer) -> WindowTree {
-    let tree = whole(&writer.stop(), &sourced()).representative.unwrap();
+    let tree = whole(&writer.stop(), &names_with_sources()).representative.unwrap();
     assert_adds_up(&tree);
     tree
 }
@@ -123,7 +123,7 @@ fn what_faults_or_follows_the_last_stamp_counts_in_no_line() {
         .at(A + 3, RDTSC)
         .nops(A + 5, 3)
         .at(A + 8, LOAD_RAX);
-    let recording = whole(&after.load(0x1234, 3).end().stop(), &sourced());
+    let recording = whole(&after.load(0x1234, 3).end().stop(), &names_with_sources());
     let tree = recording.representative.unwrap();
     assert_eq!(lines(function(&tree, "a")), [(&source("a.c", 10), [2, 0, 0])]);
 }

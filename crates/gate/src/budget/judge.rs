@@ -59,7 +59,7 @@ impl Budget {
         let events = std::iter::once(None).chain(Event::all().map(Some));
         let rules = events.filter_map(|event| self.section(row).rule(&row.path, event));
         let (paths, one_qemu) = (sides.find(&row.path), sides.are_of_one_qemu());
-        let judged = rules.filter_map(|rule| judged(rule, row, paths, one_qemu));
+        let judged = rules.filter_map(|rule| judge_rule(rule, row, paths, one_qemu));
         let section = self.section(row);
         let over = |row: BudgetRow| match row.outcome {
             BudgetOutcome::Over => section.accept(row, today),
@@ -68,9 +68,9 @@ impl Budget {
         judged.map(over).collect()
     }
 
-    /// What became of a path that is worse in something that no rule is about: accepted, or no
-    /// longer. None if nothing accepts it.
-    pub fn accepted(&self, row: &PathComparison, today: Date) -> Option<BudgetRow> {
+    /// Judges the acceptance of a path that is worse in something that no rule is about: accepted,
+    /// or no longer. None if nothing accepts it.
+    pub fn judge_acceptance(&self, row: &PathComparison, today: Date) -> Option<BudgetRow> {
         let acceptance = self.section(row).acceptance(&row.path)?;
         let judged = BudgetRow {
             path: row.path.clone(),
@@ -117,8 +117,8 @@ impl Section {
     }
 }
 
-/// The outcome of one rule; None where a pattern also matches a path that has no such numbers.
-fn judged(
+/// Judges a path by one rule; None where a pattern also matches a path that has no such numbers.
+fn judge_rule(
     rule: &Rule,
     row: &PathComparison,
     sides: Paths<'_>,

@@ -215,7 +215,7 @@ pub fn names() -> Names {
 /// line 14, and into the second 8 of these `inner` from line 2 of that.
 pub struct Sourced(pub Names);
 
-pub fn sourced() -> Sourced {
+pub fn names_with_sources() -> Sourced {
     Sourced(names())
 }
 

@@ -341,7 +341,7 @@ mod tests {
 
     type Traces = Vec<Result<Recorded<String>, VmError>>;
 
-    fn recorded(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
+    fn record_texts(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
         let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
         let plugin = memory_file("plugin", &[]).unwrap();
         let wanted: Vec<Execution> =
@@ -373,7 +373,7 @@ mod tests {
     #[test]
     fn each_path_has_its_own_trace_in_the_order_asked_for() {
         let host = Rc::new(FakeHost::default());
-        let traces = recorded(&host, &[7, 2, 5]).unwrap();
+        let traces = record_texts(&host, &[7, 2, 5]).unwrap();
         [7, 2, 5].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
         assert_eq!(host.origins().len(), 2);
     }
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_path_that_dies_before_it_is_left_out_and_moves_no_trace() {
         let host = FakeHost::dying_in(&[1], &panicked());
-        let traces = recorded(&host, &[7, 2]).unwrap();
+        let traces = record_texts(&host, &[7, 2]).unwrap();
         [7, 2].into_iter().zip(&traces).for_each(|(path, trace)| assert_whole(path, trace));
         assert_eq!((host.origins().len(), host.notes.borrow().len()), (4, 1));
         assert!(host.started.borrow()[3].1.as_ref().unwrap().skips(1));
@@ -390,18 +390,18 @@ mod tests {
     #[test]
     fn a_path_that_dies_after_them_does_not_matter() {
         let host = FakeHost::dying_in(&[3], &panicked());
-        assert_whole(2, &recorded(&host, &[2]).unwrap()[0]);
+        assert_whole(2, &record_texts(&host, &[2]).unwrap()[0]);
         assert_eq!(host.origins().len(), 2);
     }
 
     #[test]
     fn a_wanted_path_that_dies_is_its_own_error_and_the_others_are_recorded() {
         let host = FakeHost::dying_in(&[2], &panicked());
-        let traces = recorded(&host, &[2, 7]).unwrap();
+        let traces = record_texts(&host, &[2, 7]).unwrap();
         assert_eq!(traces[0].as_ref().unwrap_err().in_path(), Some(2));
         assert_whole(7, &traces[1]);
         let host = FakeHost::dying_in(&[2, 7], &panicked());
-        let traces = recorded(&host, &[7, 2]).unwrap();
+        let traces = record_texts(&host, &[7, 2]).unwrap();
         let died = traces.iter().map(|trace| trace.as_ref().unwrap_err().in_path());
         assert_eq!(died.collect::<Vec<_>>(), [Some(7), Some(2)]);
         assert_eq!(host.origins().len(), 4);
@@ -411,7 +411,7 @@ mod tests {
     fn a_path_beyond_the_limits_is_its_own_error_and_the_others_are_recorded() {
         let overlong = GuestCause::Overlong { why: "a window did not end".to_owned() };
         let host = FakeHost::dying_in(&[2], &overlong);
-        let traces = recorded(&host, &[2, 7]).unwrap();
+        let traces = record_texts(&host, &[2, 7]).unwrap();
         assert!(traces[0].as_ref().unwrap_err().to_string().ends_with("a window did not end"));
         assert_whole(7, &traces[1]);
     }
@@ -419,10 +419,10 @@ mod tests {
     #[test]
     fn what_is_no_paths_fault_is_an_error_for_all() {
         let host = FakeHost::with_fault(At::Before(1), Fault::Dies(panicked()));
-        let error = recorded(&host, &[2]).unwrap_err();
+        let error = record_texts(&host, &[2]).unwrap_err();
         assert!(matches!(error, VmError::Guest { step: Step::Run, .. }), "{error}");
         let host = FakeHost::dying_in(&[0, 1, 2, 3, 4], &panicked());
-        assert_eq!(recorded(&host, &[7]).unwrap_err().in_path(), Some(4));
+        assert_eq!(record_texts(&host, &[7]).unwrap_err().in_path(), Some(4));
     }
 
     #[test]
@@ -462,7 +462,7 @@ mod tests {
     fn a_qemu_that_ends_only_with_the_recorder_does_not_take_it() {
         let host = Rc::new(FakeHost::default());
         host.unrestorable.set(1);
-        assert!(matches!(recorded(&host, &[2]), Err(VmError::Recorder { .. })));
+        assert!(matches!(record_texts(&host, &[2]), Err(VmError::Recorder { .. })));
         assert_eq!(host.origins().len(), 2);
     }
 }

@@ -333,8 +333,8 @@ mod tests {
     use super::*;
     use crate::run::fake::frame;
 
-    /// What is heard of these frames one after the other, of a program of two runs.
-    fn heard(frames: &[Vec<u8>]) -> (Heard, Vec<Event>) {
+    /// Hears these frames one after the other, of a program of two runs.
+    fn hear_frames(frames: &[Vec<u8>]) -> (Heard, Vec<Event>) {
         let mut heard = Heard::default();
         let hear = |bytes: &Vec<u8>| heard.hear(&next_frame(bytes).unwrap().unwrap(), 2);
         let events = frames.iter().map(hear).collect();
@@ -361,14 +361,14 @@ mod tests {
 
     /// Asserts that the last of these frames is refused for this reason, and no other frame is.
     fn assert_refused(frames: &[Vec<u8>], why: &str) {
-        let (_, mut events) = heard(frames);
+        let (_, mut events) = hear_frames(frames);
         assert_eq!(events.pop(), Some(Event::Wrong(why.to_owned())));
         assert!(!events.iter().any(|event| matches!(event, Event::Wrong(_))), "{events:?}");
     }
 
     #[test]
     fn two_runs_with_the_output_of_the_first() {
-        let (heard, events) = heard(&[
+        let (heard, events) = hear_frames(&[
             begin(0),
             output(0, false, b"one "),
             output(0, true, b"no"),
@@ -427,7 +427,7 @@ mod tests {
         assert_refused(&[begin(0), end(0), output(0, false, b"late")], more);
         assert_refused(&[begin(0), end(0), begin(1), output(0, false, b"late")], more);
         let two = [begin(0), output(0, true, b"a"), end(0), begin(1), output(1, true, b"b")];
-        let (told, _) = heard(&two);
+        let (told, _) = hear_frames(&two);
         let unlike = told.unlike.unwrap();
         assert_eq!((&told.outputs[1].bytes[..], unlike.run), (&b"a"[..], 1));
         assert_eq!(unlike.outputs[1].bytes, b"b");
@@ -439,7 +439,7 @@ mod tests {
         let piece = output(0, true, &[b'x'; program::MAX_OUTPUT]);
         let mut frames = vec![begin(0)];
         frames.extend(std::iter::repeat_n(piece, MAX_KEPT / program::MAX_OUTPUT));
-        let (heard, _) = heard(&frames);
+        let (heard, _) = hear_frames(&frames);
         assert_eq!(heard.outputs[1].bytes.len(), MAX_KEPT);
         frames.push(output(0, true, b"x"));
         assert_refused(&frames, more);
@@ -452,7 +452,7 @@ mod tests {
                 program::perf_map(buffer, &program::PerfMap { run, process, total, bytes })
             })
         };
-        let (told, _) = heard(&[
+        let (told, _) = hear_frames(&[
             begin(0),
             end(0),
             begin(1),
@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_gives_up_is_told_with_its_words() {
-        let (_, events) = heard(&[begin(0), plain(Kind::Abort, b"no port")]);
+        let (_, events) = hear_frames(&[begin(0), plain(Kind::Abort, b"no port")]);
         assert_eq!(events[1], Event::Abort("no port".to_owned()));
         let damaged = RawFrame { kind: Kind::ProgramBegin, payload: &[], length: 0 };
         assert!(matches!(Heard::default().hear(&damaged, 2), Event::Wrong(_)));

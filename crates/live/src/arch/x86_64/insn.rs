@@ -434,7 +434,7 @@ fn copy(report: &mut ProbeReport, length: usize) -> Outcome {
         asm!("rep movsb", inout("rcx") length => _, inout("rdi") to => _, inout("rsi") from => _,
             options(nostack));
     };
-    calls(report, once, |()| filled(to, length))
+    calls(report, once, |()| prove_last_byte_written(to, length))
 }
 
 fn fill(report: &mut ProbeReport, length: usize) -> Outcome {
@@ -444,11 +444,11 @@ fn fill(report: &mut ProbeReport, length: usize) -> Outcome {
         asm!("rep stosb", inout("rcx") length => _, inout("rdi") to => _, in("al") POISON,
             options(nostack));
     };
-    calls(report, once, |()| filled(to, length))
+    calls(report, once, |()| prove_last_byte_written(to, length))
 }
 
 /// Proves that the last byte was written, and clears it.
-fn filled(to: *mut u8, length: usize) -> Outcome {
+fn prove_last_byte_written(to: *mut u8, length: usize) -> Outcome {
     // SAFETY: the last of the bytes that the caller wrote.
     let seen = unsafe { to.add(length - 1).replace(0) };
     proved(seen == POISON, "the last byte is", u64::from(seen))
