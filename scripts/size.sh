@@ -30,7 +30,8 @@ lines() {
 		printf "%-12s %8s %8s %8s %8s\n", "crate", "code", "comments", "tests", "all"
 		fflush()
 		for (crate in all) {
-			printf form, crate, code[crate], comments[crate], tests[crate], all[crate] | "sort"
+			printf form, crate, code[crate], comments[crate], tests[crate], \
+				all[crate] | "sort"
 			sums["code"] += code[crate]
 			sums["comments"] += comments[crate]
 			sums["tests"] += tests[crate]

@@ -14,7 +14,7 @@ const BARE: &[&str] = &[
 
 /// The name of the function that a line of Rust defines.
 fn defined(line: &str) -> Option<&str> {
-    let words = line.trim_start().split_whitespace();
+    let words = line.split_whitespace();
     let mut rest = words.skip_while(|word| *word != "fn").skip(1);
     let name = rest.next()?;
     let end = name.find(|char: char| char != '_' && !char.is_alphanumeric());

@@ -17,7 +17,7 @@ use crate::cli::BlameArgs;
 use crate::screen::formats;
 use crate::screen::output::Screen;
 use crate::setup;
-use crate::verbs::{causes, explained};
+use crate::verbs::{causes, explanation};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
