@@ -14,7 +14,7 @@ fn condition(name: &str, restraint: Option<Vec<u8>>) -> Condition {
     Condition { name: name.to_owned(), restraint, ..Condition::default() }
 }
 
-/// Builds a short session's wishes: these paths under these conditions.
+/// Builds what a short session shall measure: these paths under these conditions.
 fn build_wanted<'a>(paths: &'a [&'a str], conditions: &'a [Condition]) -> Wanted<'a> {
     Wanted {
         paths,
