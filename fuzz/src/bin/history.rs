@@ -29,7 +29,7 @@ fn read(file: &std::path::Path) {
         let _ = blame(&store, &path, None, true);
     }
     let _ = store.results(None);
-    for result in store.found(None).0.into_iter().take(4) {
+    for result in store.find_results(None).0.into_iter().take(4) {
         let Ok(document) = store.document(result.number) else { continue };
         assert!(document.len() <= pathmeter_model::MAX_DOCUMENT_BYTES);
         let _ = parse_measurement(&document);
