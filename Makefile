@@ -15,9 +15,11 @@ HOSTED := --workspace --exclude pathmeter-agent $(UNWIND)
 # In CI clippy compiles the workspace, in rustc's place, so that nothing is compiled again for the
 # tests.
 ifeq ($(notdir $(RUSTC_WORKSPACE_WRAPPER)),clippy-driver)
-LINT_HOSTED := test --no-run --locked $(HOSTED) --all-targets
+LINT := test --no-run
+LINT_WORDS :=
 else
-LINT_HOSTED := clippy --locked $(HOSTED) --all-targets -- -D warnings
+LINT := clippy
+LINT_WORDS := -- -D warnings
 endif
 
 # PACKAGE:COMMAND is there too if the command is. rustc links with cc, and the recorder is C.
@@ -157,7 +159,8 @@ lint: cargo ## formatting, clippy, documentation, shell scripts, long lines, lic
 	@scripts/packages.sh $(LINT_PACKAGES)
 	$(CARGO) fmt --all --check
 	cd fuzz && $(CARGO) fmt --check
-	$(CARGO) $(LINT_HOSTED)
+	$(CARGO) $(LINT) --locked $(HOSTED) --all-targets $(LINT_WORDS)
+	$(CARGO) $(LINT) --locked $(HOSTED) --test e2e $(LINT_WORDS)
 	$(CARGO) clippy --locked -p pathmeter-agent --all-targets -- -D warnings
 	$(CARGO) clippy --locked --manifest-path fuzz/Cargo.toml \
 		--target-dir $(or $(CARGO_TARGET_DIR),target) -- -D warnings

@@ -108,10 +108,10 @@ fn is_of_two_cpus_worst(expectation: &Value) -> bool {
 /// The document's section of this experiment must have this table; with another agent, and so
 /// another compiler, only its words.
 fn assert_current(scene: &Scene, name: &str, table: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(DOCUMENT);
-    let title = format!("\n## {name}\n\n");
     // Another test may be writing its own section.
     static FILE: Mutex<()> = Mutex::new(());
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(DOCUMENT);
+    let title = format!("\n## {name}\n\n");
     let file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut text = fs::read_to_string(&path).unwrap();
     let begin = text.find(&title).unwrap_or_else(|| panic!("{DOCUMENT} has no {name}"));

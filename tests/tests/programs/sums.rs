@@ -87,7 +87,7 @@ fn a_pipeline_of_the_shell() {
     assert_eq!(calls(&result, "syscall", "execve"), [4; RUNS]);
 }
 
-/// Of tests/programs/first_touches.c: nine instructions that change an operand in memory, on 64 new
+/// Of `first_touches.c`: nine instructions that change an operand in memory, on 64 new
 /// pages each. The C library has a few such instructions of its own.
 #[test]
 fn of_two_faults_of_one_instruction_the_first_is_no_own_work() {
