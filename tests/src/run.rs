@@ -15,16 +15,14 @@ const DEADLINE: Duration = Duration::from_secs(5 * 60);
 /// How often a run is looked at.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a run left.
+/// A run that has ended, with what it printed.
 #[derive(Debug)]
 pub struct Run {
     /// Its exit code, or 128 and the number of the signal that ended it, as shells have it.
     pub code: i32,
-    /// What it printed.
     pub stdout: String,
     /// What it printed on stderr.
     pub stderr: String,
-    /// How long it took.
     pub elapsed: Duration,
     /// The most memory it had resident, without QEMU's, in KiB.
     pub peak_kib: u64,
@@ -77,7 +75,6 @@ impl Running {
         Self { child, started, stdout, stderr, peak_kib: 0 }
     }
 
-    /// Waits until it ends.
     pub fn wait(mut self) -> Run {
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -95,7 +92,6 @@ impl Running {
         }
     }
 
-    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
@@ -106,7 +102,7 @@ impl Running {
         self.until(words, || fs::read_to_string(&stderr).unwrap().contains(words));
     }
 
-    /// Its process.
+    /// The number of its process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

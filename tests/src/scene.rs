@@ -74,12 +74,12 @@ impl Scene {
         command
     }
 
-    /// Runs the command.
+    /// Starts the command and does not wait for it.
     pub fn start(&self, arguments: &[&str]) -> Running {
         Running::start(self.command(arguments))
     }
 
-    /// Runs the command.
+    /// Runs the command until it ends.
     pub fn run(&self, arguments: &[&str]) -> Run {
         self.run_command(self.command(arguments))
     }

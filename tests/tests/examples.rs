@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_e2e::{Scene, debian, pathmeter};
 
-/// The documents with examples.
+/// The documents whose examples are checked.
 pub(crate) const DOCUMENTS: &[&str] = &[
     "README.md",
     "docs/guide/explain.md",

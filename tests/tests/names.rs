@@ -31,7 +31,7 @@ const NO_FUNCTION: &[(&str, &str)] = &[
     // An address: there is no name for it.
     ("0x", ""),
 ];
-/// What link-time optimizers append.
+/// What link-time optimizers append to names of functions.
 const BY_FILE: [&str; 3] = [".llvm.", ".__uniq.", ".lto_priv."];
 const THUNK: &str = "__x86_indirect_";
 /// How many paths two kernels differ in at least.
@@ -44,7 +44,7 @@ const FEW: &[&str] = &["--perturb", "1"];
 
 /// One path of one kernel.
 struct Tree {
-    /// Which kernel and path.
+    /// The kernel and the path, with a colon between.
     title: String,
     /// What was counted, but for [`PLACES`].
     events: BTreeMap<String, u64>,

@@ -8,7 +8,7 @@ use crate::netlink::{Message, Socket};
 use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 const NETLINK_AUDIT: usize = 9;
-/// Kinds of messages.
+/// Kinds of messages of the audit socket.
 const AUDIT_GET: u16 = 1000;
 const AUDIT_SET: u16 = 1001;
 const AUDIT_ADD_RULE: u16 = 1011;

@@ -162,7 +162,7 @@ fn settle() {
 
 /// The number of the first descriptor by which programs are held.
 const FIRST: usize = 64;
-/// How many there are.
+/// How many descriptors hold programs, from [`FIRST`] on.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// Moves a descriptor to those that are held for good.

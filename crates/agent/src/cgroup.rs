@@ -12,7 +12,7 @@ use crate::file::{Held, contents, holds, words};
 use crate::path::Path;
 use crate::refusal::{Refusal, kernel_refusal, not_taken, unknown};
 
-/// Where groups are mounted.
+/// Where the control groups are mounted.
 const PLACE: &[u8] = b"/cgroup\0";
 /// The outermost group, and what further ones add to the path.
 const OUTERMOST: &[u8] = b"/cgroup/measured";

@@ -11,7 +11,6 @@ use crate::trouble::Trouble;
 pub(crate) struct Command {
     /// The run's number, from 0.
     pub(crate) number: u32,
-    /// Which paths it executes.
     pub(crate) round: Round,
     /// Whether there is a far network namespace.
     pub(crate) has_far: bool,

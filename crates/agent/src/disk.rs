@@ -33,7 +33,6 @@ const LAYERS: &[u8] = b"lowerdir=below,upperdir=above,workdir=work\0";
 /// Blocks that are given back would be pages that a run has to take again.
 const NO_DISCARD: &[u8] = b"nodiscard\0";
 
-/// The kernel's RAM disk.
 const DEVICE: CStr<'static> = CStr::new(b"/dev/ram0\0");
 const MIB: usize = 1 << 20;
 /// Beside the disk, for the files' own pages and all else, in MiB.
@@ -42,7 +41,6 @@ const SPARE_MIB: usize = 64;
 /// Where a run's files are.
 #[derive(Clone, Copy)]
 pub(crate) enum Disk {
-    /// In memory alone.
     Memory,
     /// In memory, below an overlay of two layers.
     Overlay,
@@ -127,7 +125,7 @@ impl Disk {
         mounted.map(drop).map_err(|error| failed(kind, error))
     }
 
-    /// Where a program begins.
+    /// The folder in which a program is started.
     pub(crate) fn folder(&self) -> CStr<'static> {
         CStr::new(match self {
             Self::Made { .. } => b"/disk\0",

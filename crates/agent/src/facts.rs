@@ -13,7 +13,6 @@ use crate::{
 };
 
 const FOLDER: &[u8] = b"/sys/devices/system/cpu/vulnerabilities";
-/// Sends what there is.
 pub(crate) fn send(port: &mut Port) {
     send_file(port, b"cpuinfo", CStr::new(b"/proc/cpuinfo\0"));
     let mut left = MAX_FACTS - 1;

@@ -69,7 +69,7 @@ impl Message {
         self.attribute(kind, |it| it.put(bytes));
     }
 
-    /// An attribute of attributes.
+    /// An attribute that holds those that `put` adds.
     pub(crate) fn nest(&mut self, kind: u16, put: impl FnOnce(&mut Self)) {
         self.attribute(kind | NESTED, put);
     }

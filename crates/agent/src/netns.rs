@@ -25,7 +25,7 @@ use crate::netlink::{Message, Socket, attribute};
 use crate::refusal::{Refusal, kernel_refusal, unknown};
 
 const NETLINK_ROUTE: usize = 0;
-/// Kinds of messages.
+/// Kinds of messages about devices, addresses and neighbours.
 const NEW_LINK: u16 = 16;
 const GET_LINK: u16 = 18;
 const NEW_ADDRESS: u16 = 20;

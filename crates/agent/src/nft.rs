@@ -30,7 +30,7 @@ const APPEND: u16 = 0x800;
 const IPV4: u8 = 2;
 const TABLE: &[u8] = b"pathmeter\0";
 const CHAIN: &[u8] = b"input\0";
-/// Rules of one batch.
+/// How many rules are added in one batch.
 const AT_ONCE: u32 = 8;
 
 /// Adds so many rules, and lists them.

@@ -72,7 +72,7 @@ fn packed_program() -> Result<Option<&'static [u8]>, i32> {
 struct Room(usize);
 
 impl Room {
-    /// Takes it.
+    /// Takes the memory, with all of its pages.
     fn new() -> Result<Self, Trouble> {
         let taken = sys::map(ROOM, flag::MAP_PRIVATE | flag::MAP_POPULATE);
         let begin = taken.map_err(|error| -> Trouble {
@@ -90,7 +90,6 @@ impl Room {
         Ok(Self(begin))
     }
 
-    /// Where it is.
     fn memory(&self) -> Memory {
         Memory { address: self.0 as u64, length: ROOM as u64 }
     }

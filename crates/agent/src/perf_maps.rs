@@ -15,13 +15,13 @@ use crate::{folder::each_entry, path::Path, port::Port};
 struct Kept {
     run: u64,
     process: u64,
-    /// Bytes of the file.
+    /// Bytes of the whole file, kept or not.
     total: u64,
-    /// Bytes that are kept.
+    /// How many of these bytes are kept.
     length: usize,
 }
 
-/// The maps.
+/// The maps that were kept, of all runs.
 pub(crate) struct PerfMaps {
     maps: [Kept; MAX_PERF_MAPS],
     count: usize,
@@ -31,7 +31,6 @@ pub(crate) struct PerfMaps {
 }
 
 impl PerfMaps {
-    /// None kept yet.
     pub(crate) fn new() -> Self {
         // Pages are only taken as they are written to.
         let flags = flag::MAP_PRIVATE | flag::MAP_NORESERVE;
@@ -73,7 +72,6 @@ impl PerfMaps {
         self.length += length;
     }
 
-    /// Sends them all.
     pub(crate) fn send(&self, port: &mut Port) {
         let mut rest = &self.bytes[..self.length];
         for Kept { run, process, total, length } in self.maps.iter().copied().take(self.count) {

@@ -16,12 +16,12 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How bytes get out.
+/// How bytes get out of the guest.
 #[derive(Clone, Copy)]
 enum Way {
-    /// Not opened yet.
+    /// The port is not opened yet.
     None,
-    /// The privilege, then instructions.
+    /// The privilege is taken, then port instructions are executed.
     Instructions,
     /// This descriptor of [`FILE`].
     File(usize),
@@ -91,7 +91,6 @@ impl Port {
         }
     }
 
-    /// Announces a path.
     pub(crate) fn send_begin(&mut self, place: message::Place) {
         if let Some(frame) = message::begin(&mut self.frame, place) {
             put(self.way, frame);

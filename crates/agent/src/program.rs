@@ -88,11 +88,11 @@ fn prepare() {
 /// What becomes the program: pointers for execve(2), and what the child leaves to its parent, whose
 /// memory it shares.
 struct Launch {
-    /// Its file.
+    /// The address of its file's path.
     executable: usize,
     /// An array of strings, its own name first.
     arguments: usize,
-    /// An array of strings.
+    /// An array of strings like the arguments.
     environment: usize,
     /// What it is restrained by.
     restraint: Option<Restraint>,
@@ -103,7 +103,6 @@ struct Launch {
 }
 
 impl Launch {
-    /// Nothing executed yet.
     fn new(job: &Job<'_>) -> Result<Self, Trouble> {
         Ok(Self {
             executable: job.executable.as_ptr() as usize,
@@ -292,13 +291,13 @@ fn end_all_processes() {
 /// Above all descriptors that the agent has.
 const HIGH: usize = 16;
 
-/// A program's standard files.
+/// The descriptors of a program's standard files.
 struct Files {
     /// What the user gave it, or nothing.
     stdin: usize,
-    /// In memory.
+    /// A file in memory for the program's output.
     stdout: usize,
-    /// In memory.
+    /// A file in memory for the program's error output.
     stderr: usize,
 }
 

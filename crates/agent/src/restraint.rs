@@ -62,7 +62,6 @@ impl Restraint {
         self.ruleset.map_or(Ok(()), ruleset::restrict)
     }
 
-    /// Its filter alone.
     pub(crate) fn filter(self) -> Option<Filter> {
         self.filter
     }

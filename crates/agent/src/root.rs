@@ -126,7 +126,7 @@ impl Roots {
         Ok(())
     }
 
-    /// Where a program begins.
+    /// The folder in which a program is started.
     pub(crate) fn folder(&self) -> CStr<'static> {
         self.disk.folder()
     }

@@ -15,7 +15,7 @@ use pathmeter_probes::{
 
 use crate::{restraint::Restraint, trouble::Trouble};
 
-/// The memory.
+/// The shared memory that holds the report.
 pub(crate) struct SharedReport {
     place: NonNull<ProbeReport>,
     /// What each probe's process is restrained by.

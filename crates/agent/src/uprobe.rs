@@ -30,7 +30,6 @@ const MAX_TEXT: usize = 2048;
 pub(crate) struct Uprobes(Text<MAX_TEXT>);
 
 impl Uprobes {
-    /// None yet.
     pub(crate) const NONE: Self = Self(Text::EMPTY);
 
     /// Adds one at this offset in the file, and tries all there are in a root of their own.
@@ -67,7 +66,6 @@ impl Uprobes {
         tracing::shows(ENABLE, b"1")
     }
 
-    /// Removes them again.
     pub(crate) fn remove(&self) {
         if self.is_none() {
             return;

@@ -14,7 +14,6 @@ use crate::{Path, Suite};
 /// Paths that share a guest: all of some areas, which are the first parts of their names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
     pub name: &'static str,
     areas: &'static [&'static str],
 }

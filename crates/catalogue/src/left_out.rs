@@ -12,7 +12,7 @@ const LAB: &str = "only the lab kernel can execute it";
 const COMPAT: &str = "its stamps are in a 32-bit program of its own";
 const CHECK: &str = "it is a check, which has no cost";
 
-/// Paths by their names.
+/// Names of paths that are left out, each with the reason.
 const NAMED: &[(&str, &str)] = &[
     ("switch.yield+ioport-0xffff", PORTS),
     ("switch.yield+ioport-both", PORTS),

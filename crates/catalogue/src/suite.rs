@@ -17,10 +17,8 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Both suites.
     pub const ALL: [Self; 2] = [Self::Exact, Self::Elapsed];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",

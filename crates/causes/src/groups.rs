@@ -90,7 +90,7 @@ fn neighbours(field: &Field<'_>, parts: &Parts) -> BTreeMap<(usize, usize), f64>
     pairs
 }
 
-/// Groups while they grow.
+/// The groups of parts while they are joined.
 struct Groups<'a> {
     field: &'a Field<'a>,
     /// The group of each part.

@@ -14,7 +14,7 @@ use crate::{Kernel, field::Field, parts::Parts};
 
 /// Two functions that may be one part.
 struct Candidate {
-    /// Higher is surer.
+    /// The higher it is, the surer is the match.
     score: f64,
     one: usize,
     other: usize,

@@ -8,7 +8,7 @@ use crate::{
     vector::{Vector, add},
 };
 
-/// All parts, by number.
+/// All parts by number, and the part of each function.
 pub(crate) struct Parts {
     /// The part of each function.
     of: Vec<usize>,
@@ -16,7 +16,6 @@ pub(crate) struct Parts {
     all: Vec<Option<Part>>,
 }
 
-/// One part.
 pub(crate) struct Part {
     /// The numbers of its functions.
     pub(crate) functions: Vec<usize>,

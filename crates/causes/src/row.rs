@@ -11,7 +11,7 @@ use pathmeter_trace::{
 #[derive(Debug)]
 pub struct Row<'a> {
     pub(crate) name: &'a str,
-    /// Instructions of base's window.
+    /// Instructions that base's window executes.
     pub(crate) base: u64,
     pub(crate) functions: Vec<Changed<'a>>,
     /// Both call trees, laid over each other; empty if calls are not known.
@@ -28,7 +28,7 @@ pub(crate) struct Changed<'a> {
     pub(crate) file: Option<&'a str>,
     /// Whether base and new execute it.
     pub(crate) there: [bool; 2],
-    /// Instructions, new − base.
+    /// The difference in instructions, new − base.
     pub(crate) difference: i64,
     /// How often it was called, of two sides the larger number; 0 if that is not known.
     pub(crate) calls: u64,

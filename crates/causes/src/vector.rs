@@ -12,7 +12,7 @@ fn float(number: i64) -> f64 {
     number as f64
 }
 
-/// The sum without signs.
+/// The weighted sum of the numbers without their signs.
 pub(crate) fn size(weights: &Weights, vector: &[i64]) -> f64 {
     weights.iter().zip(vector).map(|(weight, number)| weight * float(*number).abs()).sum()
 }

@@ -36,13 +36,12 @@ pub(crate) enum Of {
     Program,
 }
 
-/// Where the bytes are.
 enum Source<'a> {
     File(File),
     Memory(&'a [u8]),
 }
 
-/// An open file.
+/// An open ELF file, or one in memory.
 pub(crate) struct Elf<'a> {
     source: Source<'a>,
     /// Length of the file when it was opened.

@@ -60,12 +60,7 @@ pub enum DebugInfoFault {
         "section {section} is larger than {limit_mib} MiB, the most that is read; \
          build the kernel with CONFIG_DEBUG_INFO_REDUCED=y"
     )]
-    TooLarge {
-        /// Name of the section.
-        section: &'static str,
-        /// The bound in MiB.
-        limit_mib: u64,
-    },
+    TooLarge { section: &'static str, limit_mib: u64 },
     /// The same, of two builds with one banner, or of a file without a banner.
     #[error(
         "made for another build of the kernel: its build ID is {has}, that of the measured kernel \
@@ -74,7 +69,7 @@ pub enum DebugInfoFault {
     OtherBuild {
         /// The build ID in the file.
         has: String,
-        /// The measured kernel's.
+        /// The build ID of the measured kernel.
         measured: String,
     },
     /// Neither banner nor build ID, such as a copy without data and notes.

@@ -88,7 +88,7 @@ pub struct DebugInfo {
 pub struct Measured {
     /// The line it prints first, or else its release.
     pub banner: Option<String>,
-    /// Its GNU build ID.
+    /// Its GNU build ID, if that is known.
     pub build_id: Option<Vec<u8>>,
 }
 

@@ -274,9 +274,8 @@ pub enum ExperimentError {
     /// It refers to something that it does not have.
     #[error("{in_what} names {name:?}, which the experiment does not have")]
     Unknown {
-        /// Where.
+        /// The part of the experiment that names it.
         in_what: String,
-        /// The name.
         name: String,
     },
     /// Two entries have the same label.
@@ -300,39 +299,27 @@ pub enum ExperimentError {
     /// It is about a cell that is left empty.
     #[error("the expectation {statement:?} is about {path:?} in {subject:?}, which it is not for")]
     NotAsked {
-        /// The expectation in words.
         statement: String,
-        /// The path's label.
+        /// The path, by its label in the experiment.
         path: String,
-        /// The subject's label.
+        /// The subject, by its label in the experiment.
         subject: String,
     },
     /// It is about something that is not shown.
     #[error("the expectation {statement:?} is about {metric:?}, which `metrics` does not list")]
-    NotShown {
-        /// The expectation in words.
-        statement: String,
-        /// What it is about.
-        metric: Metric,
-    },
+    NotShown { statement: String, metric: Metric },
     /// It is about slow instructions that there are not, or that the metric does not count.
     #[error("the expectation {statement:?}: {class:?} is no slow instruction of its metric")]
     NoSuchClass {
-        /// The expectation in words.
         statement: String,
-        /// The slow instruction's name.
+        /// The name of the slow instruction.
         class: String,
     },
     /// It is about a check that is not shown.
     #[error(
         "the expectation {statement:?} is about {check:?}, which `checks` of `checks_of` lacks"
     )]
-    CheckNotShown {
-        /// The expectation in words.
-        statement: String,
-        /// The check's name.
-        check: String,
-    },
+    CheckNotShown { statement: String, check: String },
 }
 
 impl Experiment {

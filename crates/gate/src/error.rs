@@ -8,18 +8,13 @@ use std::path::PathBuf;
 pub enum GateError {
     /// The file of a budget can't be read.
     #[error("reading {}: {error}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why it failed.
-        error: io::Error,
-    },
+    File { path: PathBuf, error: io::Error },
     /// A budget has a rule that is wrong, or that holds for nothing that is measured.
     #[error("{message}")]
     Budget {
         /// What is wrong, with the file and the line.
         message: String,
-        /// What would be right.
+        /// What would be right instead of it.
         help: String,
     },
     /// Something had to be compared and was not.

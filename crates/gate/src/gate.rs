@@ -24,7 +24,6 @@ pub struct Wanted<'a> {
     pub events: &'a EventGate,
     /// Of a program, whether only its regions and windows are judged without a rule.
     pub regions_only: bool,
-    /// The user's limits.
     pub budget: Option<&'a BudgetFile>,
 }
 
@@ -126,7 +125,6 @@ impl Gate {
         GateReport { worse: self.worse.clone(), unjudged: self.missing.clone() }
     }
 
-    /// Whether something is worse.
     pub fn is_worse(&self) -> bool {
         !self.worse.is_empty()
     }

@@ -13,19 +13,17 @@ use crate::row::{self, integer, word};
 use crate::tables::{PathRow, SKELETONS, Tables, Total};
 use crate::{Date, HistoryError};
 
-/// Longest label, in characters.
 pub const MAX_LABEL_CHARS: usize = 200;
 
-/// A result to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewResult<'a> {
-    /// The document.
+    /// The bytes of the result's document.
     pub bytes: &'a [u8],
     /// What to call it; by default its subject's name.
     pub label: Option<&'a str>,
     /// The commit of the kernel's source.
     pub commit: Option<&'a str>,
-    /// When it belongs to.
+    /// The date that the result belongs to.
     pub date: Date,
 }
 

@@ -115,7 +115,7 @@ struct Candidate {
     comparable: bool,
     /// Whether it is a step whatever the verdict: the path begins or ceases to run.
     always: bool,
-    /// Whether they are times.
+    /// Whether they are times rather than counts.
     timed: bool,
     differences: Vec<ConfigurationDifference>,
 }

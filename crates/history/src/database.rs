@@ -160,7 +160,6 @@ impl Database {
         is_empty(&state, &self.path)
     }
 
-    /// Makes the tables.
     fn make(&mut self) -> Result<(), HistoryError> {
         let path = &self.path;
         let failed = |error: rusqlite::Error| HistoryError::sqlite(path, &error);

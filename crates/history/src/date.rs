@@ -22,7 +22,6 @@ pub struct Date(Timestamp);
 pub struct DateError;
 
 impl Date {
-    /// The present.
     pub fn now() -> Self {
         Self::from_seconds(Timestamp::now().as_second()).unwrap_or(Self(Timestamp::UNIX_EPOCH))
     }

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A document in parts.
+/// A document, split into its paths and the rest.
 pub(crate) struct Split<'a> {
     /// All bytes outside the paths.
     pub(crate) skeleton: Vec<u8>,

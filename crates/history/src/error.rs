@@ -13,18 +13,13 @@ use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
 /// Why a history can't be used.
 #[derive(Debug, Error)]
 pub enum HistoryError {
-    /// There is no file.
     #[error("{}: there is no history yet", .path.display())]
-    Missing {
-        /// The file.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// The file is something else; it is left as it is.
     #[error("{}: not a history of pathmeter: {what}", .path.display())]
     Foreign {
-        /// The file.
         path: PathBuf,
-        /// What it is instead.
+        /// What the file is instead of a history.
         what: String,
     },
     /// An earlier pathmeter made it.
@@ -33,9 +28,8 @@ pub enum HistoryError {
         .path.display(), SCHEMA_VERSION
     )]
     Older {
-        /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version that the file has.
         found: i64,
     },
     /// A newer pathmeter made it.
@@ -44,45 +38,35 @@ pub enum HistoryError {
         .path.display(), SCHEMA_VERSION
     )]
     Newer {
-        /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The version that the file has.
         found: i64,
     },
     /// The file is damaged; it is left as it is.
     #[error("{}: the history is damaged: {detail}", .path.display())]
     Corrupt {
-        /// The file.
         path: PathBuf,
-        /// What does not fit.
+        /// What in the file does not fit.
         detail: String,
     },
     /// Somebody else writes for too long.
     #[error("{}: another process has been writing for {BUSY_SECONDS} seconds", .path.display())]
-    Busy {
-        /// The file.
-        path: PathBuf,
-    },
-    /// There is no room.
+    Busy { path: PathBuf },
     #[error("{}: no room on the disk", .path.display())]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
+    Full { path: PathBuf },
     /// The file or its folder can't be written to.
     #[error("{}: the history can't be written to: {detail}", .path.display())]
     ReadOnly {
-        /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// What SQLite says about the failure.
         detail: String,
     },
     /// The operating system refused something.
     #[error("{}: {detail}", .path.display())]
     System {
-        /// The file or folder.
+        /// The file or folder that it was about.
         path: PathBuf,
-        /// What was refused.
+        /// What the operating system refused.
         detail: String,
     },
     /// A document is not a result.
@@ -96,14 +80,11 @@ pub enum HistoryError {
     },
     /// No result has the number.
     #[error("there is no result #{number}")]
-    NoSuchResult {
-        /// The number.
-        number: u64,
-    },
+    NoSuchResult { number: u64 },
     /// No result has the path.
     #[error("{path}: no result of this history has this path")]
     NoSuchPath {
-        /// The path's name.
+        /// The name of the measured path.
         path: String,
     },
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// Bytes of a digest of a path's cost.
 const DIGEST_BYTES: usize = 8;
-/// The schemas of times.
+/// How the schemas of times begin.
 const TIMES: &str = "pathmeter.times/";
 const BOOTS: &str = "pathmeter.boots/";
 /// The name of the machine that pathmeter runs on.
@@ -19,7 +19,7 @@ const HOST: &str = "host";
 
 /// A document, read and checked.
 pub enum KeptDocument {
-    /// Counts.
+    /// A result that consists of counts.
     Result(Box<Measurement>),
     /// Times: of one session, or of one of each of several boots.
     Times(Boots),

@@ -13,9 +13,9 @@ use crate::{Date, HistoryError};
 pub enum Pruned<'a> {
     /// All but so many of the last.
     AllBut(u64),
-    /// Those before a date.
+    /// The results before this date.
     Before(Date),
-    /// Those of these numbers.
+    /// The results with these numbers.
     Numbered(&'a [u64]),
 }
 

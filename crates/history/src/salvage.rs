@@ -14,7 +14,6 @@ const MOST_LOOKUPS: i64 = 1 << 17;
 /// A result that can be found in a history, whether its row is whole or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its number.
     pub number: u64,
     /// The subject's name, as far as it can be read.
     pub subject: String,

@@ -34,7 +34,6 @@ pub(crate) struct Total {
     pub(crate) last: u64,
 }
 
-/// A path.
 pub(crate) struct PathRow {
     pub(crate) id: i64,
     pub(crate) name: String,
@@ -44,7 +43,6 @@ pub(crate) struct PathRow {
     pub(crate) base: Option<(i64, u64)>,
 }
 
-/// A result.
 pub(crate) struct ResultRow {
     pub(crate) kept: KeptResult,
     pub(crate) date: Date,

@@ -27,12 +27,11 @@ impl From<String> for ProgramsError {
     }
 }
 
-/// Programs at one place.
+/// BPF programs that are attached at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
     /// Their type and what they are attached to, as in `raw_tracepoint:sys_enter`.
     place: String,
-    /// How many there are.
     count: u32,
     /// The number of the tracepoint, of the kind of events or of the function; else 0.
     number: u64,
@@ -129,7 +128,7 @@ mod tests {
         }
     }
 
-    /// Whatever the machine has.
+    /// This holds whatever the machine has.
     #[test]
     fn a_place_that_no_kernel_has_is_refused_with_the_reason() {
         let refused = |place: &str| Programs::find(place, 1).unwrap_err().to_string();

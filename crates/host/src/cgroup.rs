@@ -61,7 +61,6 @@ pub enum GroupError {
     /// The controller is not one of version 2 here.
     #[error("this machine's control groups of version 2 have no controller {controller}{more}")]
     NoController {
-        /// Its name.
         controller: String,
         /// Where it is instead, if that is known.
         more: &'static str,
@@ -72,7 +71,6 @@ pub enum GroupError {
          `echo +{controller} > {file}` does so for the whole machine"
     )]
     NotHandedOn {
-        /// Its name.
         controller: String,
         /// The file that would hand it on.
         file: String,
@@ -92,9 +90,7 @@ pub enum GroupError {
     /// The kernel does not take the value.
     #[error("{file}: the kernel does not take the value {value}: {why}")]
     NotTaken {
-        /// The file.
         file: String,
-        /// The value.
         value: String,
         /// What the kernel said, or the value that it holds instead.
         why: String,

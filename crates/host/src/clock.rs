@@ -27,7 +27,7 @@ impl Moment {
         readings.map_or_else(|| reading().1, |(_, moment)| moment)
     }
 
-    /// Microseconds until now.
+    /// Microseconds from this moment until now.
     pub(crate) fn microseconds(self) -> u64 {
         u64::try_from(self.time.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

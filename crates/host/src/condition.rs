@@ -46,7 +46,7 @@ pub enum Setting {
     Tracepoint {
         /// Its category, a folder of tracefs.
         category: String,
-        /// Its name there.
+        /// Its name in that folder.
         event: String,
     },
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// A mount of the groups of version 2.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
-    /// Where it is.
+    /// The folder that it is mounted on.
     place: PathBuf,
     /// The group that is seen there.
     root: String,

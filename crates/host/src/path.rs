@@ -2,16 +2,14 @@
 
 use pathmeter_catalogue::{HOST, Kind, Suite, left_out};
 
-/// A path.
 #[derive(Debug, Clone, Copy)]
 pub struct HostPath {
-    /// Its name.
     pub name: &'static str,
     /// What is measured, in one line.
     pub about: &'static str,
     /// By which the program knows it.
     pub(crate) index: usize,
-    /// Executions in each call.
+    /// How often each call executes the path.
     pub(crate) repeats: u32,
     /// Why no live host is asked to execute it.
     pub(crate) left_out: Option<&'static str>,

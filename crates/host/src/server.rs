@@ -36,9 +36,9 @@ pub(crate) struct Request {
     pub(crate) path: usize,
     /// Calls in each batch; an even number becomes the next odd one.
     pub(crate) calls: u64,
-    /// Batches of each side.
+    /// How many batches each side has.
     pub(crate) batches: usize,
-    /// How many sides alternate.
+    /// How many sides take turns.
     pub(crate) sides: usize,
     /// What the order of the sides is drawn from.
     pub(crate) seed: u64,
@@ -88,21 +88,16 @@ pub enum ServerError {
     /// The program can't be started.
     #[error("the program that executes the paths can't be started: {0}")]
     Start(#[from] io::Error),
-    /// It refused.
     #[error("the program that executes the paths can't be prepared: {step}: error {error}")]
     Refused {
-        /// The step's name.
         step: String,
         /// Linux's error number, or 0.
         error: i32,
     },
-    /// It does not answer.
     #[error("the program that executes the paths does not answer")]
     Silent,
-    /// It ended.
     #[error("the program that executes the paths ended: it was killed, or had no memory")]
     Ended,
-    /// Somebody moved it.
     #[error("the program that executes the paths was moved out of its control group")]
     Moved,
     /// It wrote another line than those that it should.
@@ -224,7 +219,7 @@ impl Server {
         }
     }
 
-    /// The request's line.
+    /// The line by which the program is asked.
     fn form(&self, request: &Request) -> String {
         let Request { path, calls, batches, sides, seed, delays, counted, environment } = request;
         let counted = u8::from(*counted);

@@ -64,7 +64,7 @@ pub struct Wanted<'a> {
     pub cpu: u32,
     /// The fewest replicates of each path; more follow while its intervals are wide.
     pub replicates: u32,
-    /// The most.
+    /// The most replicates of each path.
     pub most: u32,
     /// How narrow the intervals shall be: of the logarithm of the difference and of the null or,
     /// of one condition, of the level.
@@ -86,7 +86,7 @@ pub struct Wanted<'a> {
 pub struct Progress {
     /// Replicates of all paths that are done.
     pub done: usize,
-    /// Replicates of all paths.
+    /// Replicates of all paths in total.
     pub all: usize,
 }
 

@@ -21,7 +21,6 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of `cpu`.
     pub fn of(cpu: u32) -> Self {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let info = text("/proc/cpuinfo");

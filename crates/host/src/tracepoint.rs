@@ -23,10 +23,8 @@ pub enum TracepointError {
         /// All that it has, each as `CATEGORY:EVENT`.
         names: Vec<String>,
     },
-    /// tracefs can't be mounted.
     #[error("tracefs is mounted nowhere, and can't be: {0}")]
     Mount(io::Error),
-    /// tracefs can't be read.
     #[error("tracefs can't be read: {0}")]
     Read(io::Error),
 }
@@ -89,7 +87,7 @@ fn names(events: &Path) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Whatever the machine permits.
+    /// This holds whatever the machine permits.
     #[test]
     fn a_tracepoint_has_a_number_or_there_is_a_reason_and_none_has_no_name_like_this() {
         match number("sched", "sched_switch") {

@@ -107,7 +107,7 @@ const F_CRC32_D: u32 = 1 << 8;
 const F_CRC32_C: u32 = 1 << 9;
 const F_H_FILTER: u32 = 1 << 11;
 
-/// The blocks of lzop.
+/// Reads the blocks of lzop's format.
 pub(crate) struct Lzop<R> {
     input: R,
     flags: u32,

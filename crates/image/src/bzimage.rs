@@ -85,7 +85,7 @@ impl Header {
         Ok(Self { payload_start, payload_end, kernel_version })
     }
 
-    /// The packed vmlinux.
+    /// The packed vmlinux that the image carries.
     pub(crate) fn payload<'a>(&self, bytes: &'a [u8]) -> Result<&'a [u8], ImageFault> {
         bytes
             .get(self.payload_start..self.payload_end)

@@ -23,7 +23,6 @@ use crate::limits::{MAX_KERNEL_BYTES, MAX_WINDOW_MIB};
 type Input<'a> = Box<dyn BufRead + 'a>;
 type Output<'a> = Box<dyn Read + 'a>;
 
-/// One method of compression.
 pub(crate) struct Codec {
     pub(crate) name: &'static str,
     magic: &'static [u8],

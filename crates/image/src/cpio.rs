@@ -25,25 +25,14 @@ const LINK_MODE: u32 = 0o777;
 /// permission bits, such as `0o755`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'a> {
-    /// A directory.
-    Directory {
-        /// Its name.
-        name: &'a str,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// A regular file.
+    Directory { name: &'a str, mode: u32 },
     File {
-        /// Its name.
         name: &'a str,
-        /// Its permission bits.
         mode: u32,
         /// What it holds: less than 4 GiB.
         data: &'a [u8],
     },
-    /// A symbolic link.
     Symlink {
-        /// Its name.
         name: &'a str,
         /// Where it leads, as `readlink` prints it: 1 to 4095 bytes, else the kernel leaves the
         /// link out.
@@ -51,11 +40,9 @@ pub enum Entry<'a> {
     },
     /// A character device, such as `dev/console` (5, 1).
     CharDevice {
-        /// Its name.
         name: &'a str,
-        /// Its permission bits.
         mode: u32,
-        /// Its driver's number.
+        /// The number of its driver.
         major: u32,
         /// Its number with that driver.
         minor: u32,
@@ -63,7 +50,6 @@ pub enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Its name.
     pub fn name(&self) -> &'a str {
         match *self {
             Self::Directory { name, .. }

@@ -94,7 +94,7 @@ pub struct Loadable<'a> {
 /// A segment that is loaded.
 #[derive(Debug)]
 pub struct LoadableSegment<'a> {
-    /// Its physical address.
+    /// The physical address that it is loaded at.
     pub address: u64,
     /// Its bytes in the file.
     pub bytes: &'a [u8],

@@ -61,7 +61,6 @@ pub enum ImageFault {
          or name the kernel file itself"
     )]
     NoBuildIn,
-    /// Zero bytes long.
     #[error("the file is empty; build or download the kernel again")]
     Empty,
     /// None of the kinds that can be read.
@@ -86,7 +85,7 @@ pub enum ImageFault {
         part: &'static str,
         /// Bytes needed, from the start of what holds the part.
         needs: u64,
-        /// Bytes there are.
+        /// Bytes that there are, from the same start.
         has: u64,
     },
     /// An x86 kernel without 64-bit code.
@@ -106,7 +105,7 @@ pub enum ImageFault {
         /// Minor version of the boot protocol.
         minor: u8,
     },
-    /// Headers that contradict themselves.
+    /// The headers of the file contradict themselves.
     #[error("damaged: {0}; copy, download or build the file again")]
     Malformed(&'static str),
     /// Packed by a method that is none of the seven Linux offers; in a package, or no archive.
@@ -125,7 +124,7 @@ pub enum ImageFault {
     Decompression {
         /// The method: `gzip`, `xz`, ….
         codec: &'static str,
-        /// The decoder's own words.
+        /// What the decoder itself says.
         reason: String,
     },
     /// A package without `boot/vmlinuz-*` and `lib/modules/*/vmlinuz`.
@@ -158,11 +157,9 @@ pub enum ImageFault {
     /// Larger than anything that is read into memory.
     #[error("{part} is larger than {limit_mib} MiB, the most that is read; {cure}")]
     TooLarge {
-        /// What is too large.
         part: &'static str,
-        /// The bound in MiB.
         limit_mib: u64,
-        /// The next step.
+        /// What the user can do next.
         cure: &'static str,
     },
     /// This machine can't hold it.
@@ -170,7 +167,6 @@ pub enum ImageFault {
     NoMemory {
         /// What was to be held.
         part: &'static str,
-        /// Its size in MiB.
         needs_mib: u64,
     },
 }

@@ -2,7 +2,7 @@
 
 /// The largest kernel file read: a vmlinux with its debug information fits.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// The largest unpacked kernel.
+/// The largest kernel, after it is unpacked.
 pub const MAX_KERNEL_BYTES: u64 = 512 << 20;
 /// The largest window or dictionary a decoder may allocate. Linux packs with 128 MiB at most, and
 /// the LZMA decoder wants a little more than its dictionary.

@@ -27,7 +27,6 @@ use visitor::Visitor;
 use crate::error::{ImageError, ImageFault};
 use crate::file::{ReadFault, Source, read_exactly, too_large};
 
-/// A kind of container.
 pub(crate) struct Container {
     /// Takes the kernel out of it.
     pub(crate) extract: fn(Source) -> Result<Package, ImageFault>,
@@ -50,9 +49,7 @@ pub(crate) fn container(head: &[u8]) -> Option<Container> {
 /// What is to be done with a file of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// It is passed over.
     Skip,
-    /// It is read.
     Take,
     /// It is read, and no file after it.
     TakeLast,
@@ -63,7 +60,6 @@ pub enum Choice {
 pub struct PackageFile {
     /// Its path in the package, as that has it: it may begin with `./` or `/`.
     pub path: String,
-    /// What it holds.
     pub data: Vec<u8>,
 }
 

@@ -23,7 +23,7 @@ use target::Target;
 
 /// Most bytes of a list of programs.
 const MAX_LIST: usize = 4096;
-/// Most programs.
+/// The most programs of one condition.
 const MOST: usize = 128;
 
 /// Which programs a condition has, a line each: `COUNT NUMBER TYPE:PLACE`. The number is that of

@@ -19,9 +19,8 @@ use pathmeter_probes::{
 
 /// A step that failed: its name, and Linux's error number.
 pub(crate) struct Refused {
-    /// One word.
+    /// The step's name, which is one word.
     pub(crate) step: &'static str,
-    /// The error number.
     pub(crate) error: i32,
 }
 

@@ -13,7 +13,7 @@ use core::fmt::{self, Write};
 
 use pathmeter_probes::sys;
 
-/// Standard output.
+/// The descriptor of the standard output.
 const OUTPUT: usize = 1;
 /// Bytes that are written at once.
 const BUFFER: usize = 4096;

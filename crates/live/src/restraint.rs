@@ -7,7 +7,7 @@ use crate::landlock;
 
 /// Most instructions of a filter; Linux takes no more (`BPF_MAXINSNS`).
 const MOST: usize = 4096;
-/// Bytes of an instruction.
+/// Bytes of one instruction of a filter.
 const INSTRUCTION: usize = 8;
 /// Bytes before the instructions, as the agent's file has them (`wire`'s `Restraint`): the flags,
 /// then whether a kernel that does not know these takes the filter without, then the layers.

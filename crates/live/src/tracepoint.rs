@@ -6,7 +6,7 @@ use pathmeter_probes::sys;
 
 use crate::event::{Attributes, NONE};
 
-/// The open count.
+/// An open count of one tracepoint.
 pub(crate) struct Tracepoint {
     file: usize,
 }

@@ -34,9 +34,8 @@ pub const MOST_BENCHMARKS: usize = 1_000;
 /// A measurement that takes longer than so many seconds is announced.
 const LONG: u64 = 60;
 
-/// Benchmarks of a program.
+/// The benchmarks of a program, and how they are measured.
 pub struct Benchmarks<'a> {
-    /// Their framework.
     pub framework: Framework,
     /// The program as it was named, with its files.
     pub packed: &'a Packed,
@@ -44,7 +43,7 @@ pub struct Benchmarks<'a> {
     pub wanted: &'a [String],
     /// Iterations that the cost of one is told by; as many as usual without.
     pub iterations: Option<u64>,
-    /// Later runs of each.
+    /// Runs of each after the first.
     pub later: u32,
     /// The guests' memory, in MiB.
     pub memory: u32,
@@ -63,7 +62,7 @@ struct Place<'a> {
 /// What came of a benchmark.
 enum Found {
     Paths(Box<([PathResult; 2], Configuration)>),
-    /// It consists of these.
+    /// It consists of these benchmarks.
     Parts(Vec<String>),
 }
 
@@ -186,7 +185,7 @@ impl Benchmarks<'_> {
         Ok(wanted)
     }
 
-    /// Measures one of them.
+    /// Measures the benchmark of this name.
     fn one(&self, place: &Place<'_>, name: &str) -> Result<Found, Failure> {
         let commands = self.framework.commands(&self.command(), name, self.iterations);
         let program = |arguments| {

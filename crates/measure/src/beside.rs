@@ -21,7 +21,7 @@ use crate::session::{Report, Session};
 pub struct Beside<'a> {
     /// Windows between two points of the kernel.
     pub windows: &'a [PointWindow],
-    /// Programs whose regions are.
+    /// Programs whose regions are measured as well.
     pub programs: &'a [PathBuf],
 }
 

@@ -14,7 +14,6 @@ use crate::session::{Report, Session};
 
 /// A program, and the memory of its guests.
 pub struct CellProgram {
-    /// Its files.
     pub packed: PackedProgram,
     /// The guests' memory in MiB.
     pub memory_mib: u32,

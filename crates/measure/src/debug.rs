@@ -13,7 +13,7 @@ pub(crate) type SharedDebugInfo = Arc<Mutex<DebugInfo>>;
 /// Where it is, and what was read of it.
 #[derive(Default)]
 pub(crate) struct Debug {
-    /// What the user named.
+    /// The vmlinux that the user named.
     named: Option<PathBuf>,
     /// None in it if there is none.
     read: OnceLock<Option<SharedDebugInfo>>,
@@ -22,7 +22,7 @@ pub(crate) struct Debug {
 }
 
 impl Debug {
-    /// Of this vmlinux.
+    /// The debug information of this vmlinux.
     pub(crate) fn of(vmlinux: &Path) -> Self {
         Self { named: Some(vmlinux.to_owned()), ..Self::default() }
     }

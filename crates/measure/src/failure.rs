@@ -22,7 +22,7 @@ use crate::sysctls;
 pub const UNFIT_QEMU: &str =
     "name another QEMU with --qemu FILE; versions 7.2, 10.0 and 11.1 are tested";
 
-/// Exit codes.
+/// The codes that pathmeter exits with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -72,9 +72,8 @@ pub enum Failure {
     /// Something on the command line that clap can't know to be wrong.
     #[error("{message}")]
     Usage {
-        /// What is wrong.
         message: String,
-        /// What would be right.
+        /// What would be right instead.
         help: String,
     },
     /// The two sides differ in more than the kernel.
@@ -86,27 +85,24 @@ pub enum Failure {
         below(&format_differences(.differences))
     )]
     Unlike {
-        /// The first subject's name.
+        /// The name of the first subject.
         base: String,
-        /// The other's.
+        /// The name of the other subject.
         new: String,
-        /// In what.
         differences: Vec<ConfigurationDifference>,
     },
     /// A guest with two CPUs gave another document each time.
     #[error("{subject}: {times} measurements with two CPUs all differ")]
     Disagree {
-        /// Its name.
         subject: String,
-        /// How many there were.
+        /// How many measurements there were.
         times: usize,
     },
     /// A kernel can't be measured.
     #[error("{}{}", prefix(.subject, .error), unmeasured(.error))]
     Kernel {
-        /// Its file.
+        /// The file of the kernel.
         subject: PathBuf,
-        /// Why.
         error: VmError,
     },
     /// What every measurement needs is not there: QEMU, or the recorder.
@@ -115,9 +111,8 @@ pub enum Failure {
     /// The lab kernel can't do what was asked for on this machine.
     #[error("{}: unsupported here: {reason}", .subject.display())]
     UnsupportedHere {
-        /// The subject.
         subject: PathBuf,
-        /// Its words.
+        /// Why, in the lab kernel's words.
         reason: String,
     },
     /// This machine can't be measured in time.
@@ -125,47 +120,33 @@ pub enum Failure {
     Timed(#[from] SessionError),
     /// A result file can't be used.
     #[error("{}: {error}", .path.display())]
-    ResultFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: ParseError,
-    },
+    ResultFile { path: PathBuf, error: ParseError },
     /// A document is not the one that pathmeter wrote.
     #[error("{}: {error}", .path.display())]
-    Edited {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: SealError,
-    },
+    Edited { path: PathBuf, error: SealError },
     /// A history can't be used.
     #[error(transparent)]
     History(#[from] pathmeter_history::HistoryError),
     /// A document other than a result can't be used.
     #[error("{}: {what}", .path.display())]
     Document {
-        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why it can't be used.
         what: String,
     },
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
-        /// What was being done.
+        /// What was being done, in words.
         doing: &'static str,
-        /// The file.
         path: PathBuf,
-        /// Why it failed.
         error: io::Error,
     },
     /// The operating system refused something.
     #[error("{doing}: {error}")]
     System {
-        /// What was being done.
+        /// What was being done, in words.
         doing: &'static str,
-        /// Why it failed.
         error: io::Error,
     },
     /// A vmlinux can't be used.
@@ -174,21 +155,21 @@ pub enum Failure {
     /// `--check` has no answer.
     #[error("{message}")]
     Unchecked {
-        /// What was not compared.
+        /// What was not compared, in words.
         message: String,
     },
     /// A bisection has no answer.
     #[error("{message}{}", below(&clean_each(.candidates)))]
     Unfound {
-        /// Why.
+        /// Why it has no answer.
         message: String,
         /// Between what it could not decide.
         candidates: Vec<String>,
     },
-    /// QEMU failed the self-test.
+    /// This QEMU failed the self-test.
     #[error("{what}")]
     SelfTest {
-        /// What failed.
+        /// What failed in it, in words.
         what: String,
     },
     /// What lies here is not what was planned.
@@ -196,15 +177,14 @@ pub enum Failure {
     Unplanned {
         /// The file, or the cell.
         subject: PathBuf,
-        /// In what it differs.
+        /// In what it differs from the plan.
         what: String,
     },
     /// What has the name of a cell's result in a folder of results can't be taken for it.
     #[error("{}: {what}", .path.display())]
     PlanResult {
-        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why it is no result of the cell.
         what: String,
         /// What to do about it.
         help: &'static str,
@@ -212,29 +192,28 @@ pub enum Failure {
     /// A path took longer than the limit, which is time of this machine.
     #[error("{subject}: {path} took too long: {reason}")]
     Late {
-        /// The subject's name.
         subject: String,
-        /// The path.
+        /// The name of the path.
         path: String,
-        /// What its row says.
+        /// What the path's row says.
         reason: String,
     },
     /// A cell of a plan took longer than the limit, which is time of this machine.
     #[error("{}: the cell exceeded its limit of {limit} s", .subject.display())]
     OverLimit {
-        /// The cell in words.
+        /// The cell, described in words.
         subject: PathBuf,
-        /// The limit, in seconds.
+        /// The limit that it exceeded, in seconds.
         limit: u64,
     },
     /// A path was recorded, but can't be explained.
     #[error("{}: {path}: {what}", .subject.display())]
     Unexplained {
-        /// The kernel's file.
+        /// The file of the kernel.
         subject: PathBuf,
-        /// The path.
+        /// The name of the path.
         path: String,
-        /// Why.
+        /// Why it can't be explained.
         what: String,
     },
     /// A program of the user's gave no measurement.
@@ -245,9 +224,9 @@ pub enum Failure {
         below(&format_output_lines("stderr", .stderr))
     )]
     Program {
-        /// The kernel's file.
+        /// The file of the kernel.
         subject: PathBuf,
-        /// Why.
+        /// Why it gave no measurement.
         what: String,
         /// What the user can do about it.
         help: Option<String>,

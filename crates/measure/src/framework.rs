@@ -30,7 +30,7 @@ const FEWER: u64 = 2;
 /// Most iterations that can be asked for: with those of the run with fewer, four digits.
 pub const MOST_ITERATIONS: u64 = 9_997;
 
-/// A framework of benchmarks.
+/// A framework that benchmarks are written with.
 #[derive(Clone, Copy, Debug)]
 pub struct Framework {
     /// The word by which users name it.
@@ -67,7 +67,6 @@ pub enum Iteration {
 /// A benchmark that was executed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executed {
-    /// Its name.
     pub name: String,
     /// How many iterations there were; the framework's own word.
     pub iterations: u64,

@@ -55,9 +55,7 @@ type Unpacked = Arc<Mutex<Option<Arc<KernelImage>>>>;
 /// What one kernel is compared with itself in.
 #[derive(Clone, Copy)]
 pub enum Pair<'a> {
-    /// On two CPUs.
     Cpus([&'a Cpu; 2]),
-    /// Under two conditions.
     Conditions([&'a Under; 2]),
 }
 
@@ -91,11 +89,11 @@ enum Source {
         /// SHA-256 of the file.
         sha256: String,
     },
-    /// The bundled lab kernel.
+    /// The lab kernel, which is bundled.
     Lab {
         /// As the user named it: `lab:…`.
         name: PathBuf,
-        /// Its variants and CPUs.
+        /// Its variants and its machine's CPUs.
         lab: Lab,
         /// SHA-256 of the kernel and its variants.
         sha256: String,
@@ -220,7 +218,7 @@ impl Image {
         Subject { name: parts.into_iter().flatten().collect(), ..subject }
     }
 
-    /// CPUs of its machine.
+    /// How many CPUs its machine has.
     pub fn cpus(&self) -> u32 {
         match &self.source {
             Source::File { .. } => 1,
@@ -228,7 +226,6 @@ impl Image {
         }
     }
 
-    /// Whose CPUs they are.
     fn vendor(&self) -> Vendor {
         match &self.source {
             Source::File { .. } => Vendor::Usual,
@@ -306,7 +303,7 @@ impl Image {
         })
     }
 
-    /// How it was built.
+    /// How the kernel was built.
     pub fn build(&self) -> Result<Build, ImageError> {
         let kernel = self.load()?;
         Ok(Build { config: kernel.config.clone(), compiler: kernel.compiler() })

@@ -12,7 +12,7 @@ const MODULE: &str = "JIT";
 /// The code of all processes of a run.
 #[derive(Default)]
 pub(crate) struct JitCode {
-    /// By the process's number.
+    /// The maps, by the process's number.
     maps: BTreeMap<u64, PerfMap>,
     /// What could not be read.
     pub(crate) unused: Vec<UnusedDebug>,

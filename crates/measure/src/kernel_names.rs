@@ -9,7 +9,7 @@ use crate::program_point_windows::ProgramWindows;
 pub struct KernelNames {
     /// The places that the plugin is told.
     pub places: KernelPlaces,
-    /// All functions.
+    /// All functions of the kernel.
     pub symbols: Symbols,
     /// The windows between two of its points that are asked for.
     pub windows: ProgramWindows,

@@ -32,9 +32,7 @@ pub struct Lab {
 pub enum Vendor {
     /// Whose the usual CPU is.
     Usual,
-    /// AMD.
     Amd,
-    /// Intel.
     Intel,
 }
 
@@ -132,16 +130,12 @@ fn unsupported_failure(subject: &Path, what: &str, help: &str) -> Failure {
 pub enum LabComplaint {
     /// A word on its command line that it does not know.
     CommandLine {
-        /// What is wrong.
         message: String,
         /// The variants that it knows.
         valid: String,
     },
     /// A variant that can't be had on this machine.
-    Unsupported {
-        /// Why.
-        reason: String,
-    },
+    Unsupported { reason: String },
 }
 
 impl LabComplaint {

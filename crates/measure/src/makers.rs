@@ -17,7 +17,7 @@ struct Maker {
     /// The type of the file system.
     kind: &'static str,
     command: &'static [&'static str],
-    /// Its variables.
+    /// The environment variables it gets.
     environment: &'static [(&'static str, &'static str)],
     /// What it reads beside, if this machine has it.
     settings: Option<&'static str>,

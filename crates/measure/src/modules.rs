@@ -19,7 +19,7 @@ use crate::interrupt;
 pub(crate) struct Kernel<'a> {
     /// Its package, build folder or file; the lab kernel has none.
     pub(crate) file: Option<&'a Path>,
-    /// Its release.
+    /// How its release is found out.
     pub(crate) release: &'a dyn Fn() -> Option<String>,
 }
 

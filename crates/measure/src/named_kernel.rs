@@ -22,7 +22,7 @@ const APT: &str = "apt:";
 const RUNNING: &str = "running";
 /// Largest package that is read, in bytes.
 const MAX_PACKAGE: u64 = 4 << 30;
-/// Largest metapackage, in bytes.
+/// Largest metapackage that is read, in bytes.
 const MOST_OF_META: u64 = 1 << 20;
 /// Packages of which each leads to the next, at most: a distribution's name, a release, its files.
 const MOST_STEPS: usize = 3;

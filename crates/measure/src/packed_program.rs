@@ -31,7 +31,6 @@ const MOST_MIB: u64 = 3072;
 pub(crate) struct PackedFile<'a> {
     /// Its path in the guest, without the `/` at its beginning.
     pub(crate) name: &'a str,
-    /// What is in it.
     pub(crate) data: &'a [u8],
     /// Where the host has it, if it was taken from there.
     pub(crate) source: Option<&'a Path>,
@@ -40,9 +39,9 @@ pub(crate) struct PackedFile<'a> {
 /// A program, packed, and how it is to be run.
 pub struct PackedProgram {
     packed: Packed,
-    /// As documents name it.
+    /// The program, as documents name it.
     pub(crate) program: Program,
-    /// Perturbed runs.
+    /// How many runs there are, the first included.
     runs: u32,
     /// The exit code that makes a run of it a measurement.
     pub(crate) expected: u8,

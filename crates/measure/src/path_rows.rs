@@ -23,7 +23,7 @@ pub struct PathCounts {
     pub retired: Vec<Vec<u64>>,
     /// Which of them are lower bounds: positions over all runs, ascending.
     pub lower_bounds: Vec<u32>,
-    /// Of the samples.
+    /// The events of the samples.
     pub events: PathEvents,
 }
 

@@ -33,7 +33,6 @@ pub struct PlanResults {
 /// Where a result comes from that the folder lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Elsewhere {
-    /// The cache.
     Cache,
     /// A guest, which is run, whatever comes of it.
     Guest,

@@ -73,7 +73,7 @@ pub(crate) struct ProgramCode<'a> {
 }
 
 struct CodeFile<'a> {
-    /// Its name without folders.
+    /// The file's name, without its folders.
     name: String,
     code: Code,
     lines: FileLines<'a>,

@@ -12,7 +12,7 @@ use crate::kernel_names::{KernelNames, row_name};
 
 /// What the rows and regions of one run executed where in the kernel's code.
 pub(crate) struct Cells {
-    /// The instructions.
+    /// The instructions, by row and block.
     pub(crate) steps: Vec<AccountCell>,
     /// Which of these were events.
     pub(crate) events: Vec<EventCell>,

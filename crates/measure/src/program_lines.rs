@@ -16,7 +16,7 @@ pub(crate) struct FileLines<'a> {
     read: OnceCell<Lines>,
 }
 
-/// What was read.
+/// What was read of the file.
 struct Lines {
     info: Option<DebugInfo>,
     /// What was not used: a debug file, or what the file itself has, and why.

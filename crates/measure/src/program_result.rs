@@ -43,11 +43,9 @@ pub fn kernel_names(
 
 /// What is to be measured.
 pub struct Asked<'a> {
-    /// The program.
     pub packed: &'a PackedProgram,
     /// Whether each function of the kernel is counted as well.
     pub functions: bool,
-    /// What else is counted.
     pub also: AlsoCounted,
     /// The program's functions that are regions.
     pub regions: &'a [ProgramFunction],
@@ -56,7 +54,7 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// The rows alone.
+    /// Asks for the rows of the program alone.
     pub fn rows(packed: &'a PackedProgram) -> Self {
         let also = AlsoCounted::default();
         Self { packed, functions: false, also, regions: &[], windows: &[] }

@@ -36,9 +36,7 @@ pub struct Accounted {
 
 /// Where tasks slept in a run.
 pub struct Slept {
-    /// The run's processes.
     pub processes: AccountProcesses,
-    /// The sleeps.
     pub sleeps: AccountSleeps,
     /// Steps of the clock in which the CPU idled.
     pub idle: u64,

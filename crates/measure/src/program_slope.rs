@@ -12,7 +12,6 @@ const MOST: usize = 64;
 /// A word of a program's arguments, and the numbers that are put in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramSlope {
-    /// The word.
     pub word: String,
     /// The numbers, which ascend, each as the user wrote it.
     pub steps: Vec<(u64, String)>,

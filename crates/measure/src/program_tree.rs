@@ -35,7 +35,6 @@ const FORMAT: &str = "4";
 /// What is to be explained.
 #[derive(Clone, Copy)]
 pub struct AskedTree<'a> {
-    /// The program.
     pub packed: &'a PackedProgram,
     /// The row, as tables name it; a region as `user.NAME`.
     pub row: &'a str,

@@ -26,7 +26,7 @@ use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
 #[derive(Clone, Copy)]
 pub struct RecordablePath<'a> {
     name: &'a str,
-    /// In the exact suite.
+    /// The path's index in the exact suite.
     index: usize,
     /// Of the path, instead of its own.
     window: Option<&'a PointWindow>,

@@ -16,7 +16,7 @@ const FORMAT: &str = "4";
 pub struct Dependencies<'a> {
     /// SHA-256 of the kernel image as given.
     pub image_sha256: &'a str,
-    /// QEMU's version.
+    /// The version of the QEMU that measures.
     pub qemu: &'a str,
     /// All flags that QEMU is given, the kernel's command line among them.
     pub guest: &'a str,

@@ -21,7 +21,7 @@ use serde::de::IgnoredAny;
 use self::library::{Comparison, Library};
 use crate::bounded_file::read_bounded_text;
 
-/// Longest profile.
+/// The longest profile that is read, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 /// From this many calls on, runtimes ask libseccomp for a tree of comparisons instead of a list
 /// (runc 1.2 and newer).
@@ -72,7 +72,7 @@ struct Runtime {
     tree_from: usize,
 }
 
-/// As Docker starts containers.
+/// As Docker does, with runc.
 const RUNC: Runtime = Runtime { capabilities: &CAPABILITIES, tree_from: TREE_FROM };
 /// As Podman does where crun is installed, which asks for no tree (crun, `seccomp.c`).
 const CRUN: Runtime = Runtime { capabilities: &PODMAN_CAPABILITIES, tree_from: usize::MAX };

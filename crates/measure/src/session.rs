@@ -49,9 +49,8 @@ pub type Report<'a> = &'a (dyn Fn(Progress<'_>) + Sync);
 /// How guests are measured: what a command line says of it, resolved.
 #[derive(Debug, Clone)]
 pub struct Guests {
-    /// Their machine.
     pub settings: Settings,
-    /// Perturbed runs.
+    /// How many perturbed runs are made.
     pub runs: u32,
     /// The longest wait for a boot or a run.
     pub limit: Duration,
@@ -248,7 +247,6 @@ impl Session {
         image.settings(&self.settings)
     }
 
-    /// The QEMU's version.
     pub fn qemu_version(&self) -> &str {
         &self.qemu.version
     }

@@ -98,7 +98,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     READERS.iter().map(|reader| reader.kind)
 }
 
-/// Files of this machine.
+/// Sources that are files of this machine.
 pub struct Files;
 
 impl Sources for Files {

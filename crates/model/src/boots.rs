@@ -16,7 +16,6 @@ use crate::{Host, ParseError, Times, TimesConfiguration};
 
 /// Most boots in a document.
 const MAX_BOOTS: usize = 1000;
-/// The schema of boots.
 const SCHEMA: &str = "pathmeter.boots/1";
 
 /// The name and version of the document.

@@ -12,7 +12,6 @@ use thiserror::Error;
 use crate::Times;
 use crate::times::float;
 
-/// Cycles of a multiplication.
 const CYCLES_OF_MULTIPLICATION: f64 = 3.0;
 /// By so much, as a share, a chain's time may vary in the middle half of the replicates.
 const STILL: f64 = 0.01;
@@ -30,7 +29,7 @@ pub enum NoCycle {
     /// A chain has no times, as in sessions of versions that had one of additions only.
     #[error("the session has no times of {0}")]
     Unmeasured(&'static str),
-    /// A chain's time changed.
+    /// A chain's time varies too much between the replicates.
     #[error("the core's frequency did not hold still")]
     Unsteady,
     /// The chains tell two cycles.
@@ -47,9 +46,7 @@ pub enum NoCycle {
     /// No core has the frequency that they tell.
     #[error("a cycle of {ticks:.3} ticks would be a core of {gigahertz:.1} GHz")]
     Impossible {
-        /// Ticks of a cycle.
         ticks: f64,
-        /// The frequency.
         gigahertz: f64,
     },
 }

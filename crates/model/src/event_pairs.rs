@@ -14,7 +14,7 @@ pub(crate) struct EventPairs {
     events: Vec<EventPair>,
 }
 
-/// An event that differs.
+/// An event that differs between the two kernels, with its judgement.
 struct EventPair {
     event: Event,
     judgement: Judgement,

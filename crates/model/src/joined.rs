@@ -72,7 +72,6 @@ impl Meaning {
         Self::Open,
     ];
 
-    /// Its words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Contradiction => "contradiction",

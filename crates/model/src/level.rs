@@ -28,7 +28,7 @@ pub struct Level {
     pub interval: Option<Interval>,
     /// Batches that took more than twice the median of their replicate.
     pub stalls: usize,
-    /// All batches.
+    /// All batches, the stalled ones included.
     pub batches: usize,
     /// Whether the path takes more than a turn of the loop around it; otherwise `ticks` is that
     /// turn, and the path takes less.
@@ -74,7 +74,7 @@ impl Around {
 }
 
 impl PathTimes {
-    /// Executions in a batch.
+    /// How many executions a batch has.
     pub(crate) fn executions(&self) -> f64 {
         float(self.calls * u64::from(self.repeats))
     }

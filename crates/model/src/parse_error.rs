@@ -6,14 +6,11 @@ use thiserror::Error;
 /// Why a result file can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ParseError {
-    /// Something exceeds its bound.
     #[error("{what}: {found}, more than the {limit} allowed; is this a pathmeter result?")]
     TooLarge {
         /// What is too large, with its unit.
         what: String,
-        /// Its size.
         found: u64,
-        /// Its bound.
         limit: u64,
     },
     /// The bytes are not a JSON document.
@@ -48,7 +45,6 @@ pub enum ParseError {
     /// Its schema is the right one, but a field is missing or of another type.
     #[error("not a whole {schema}: {detail}; measure again")]
     Malformed {
-        /// The schema.
         schema: &'static str,
         /// What is wrong and where.
         detail: String,
@@ -59,15 +55,13 @@ pub enum ParseError {
     /// A path is there twice.
     #[error("path {path} is there twice; measure again")]
     DuplicatePath {
-        /// The path's name, quoted.
+        /// The path's name, in quotes and fit for a terminal.
         path: String,
     },
-    /// A path contradicts itself.
     #[error("path {path}: {what}; the file was changed after it was written, measure again")]
     Inconsistent {
-        /// The path's name, quoted.
+        /// The path's name, in quotes and fit for a terminal.
         path: String,
-        /// What contradicts what.
         what: Inconsistency,
     },
     /// A field can't be what a measurement gave.
@@ -86,9 +80,8 @@ pub enum Inconsistency {
     /// `samples_per_run` does not add up.
     #[error("samples_per_run adds up to {sum}, but there are {samples} samples")]
     Runs {
-        /// Sum over the runs.
+        /// The sum of `samples_per_run` over the runs.
         sum: u64,
-        /// Number of samples.
         samples: usize,
     },
     /// `lower_bounds` are not ascending positions of samples.

@@ -88,7 +88,7 @@ fn check_sizes(
     }
 }
 
-/// That something was executed.
+/// That there is a program, and that it was executed at least once.
 fn check_program(result: &Measurement) -> Result<(), ParseError> {
     let runs = result.execution.as_ref().map_or(0, |execution| execution.runs.len());
     match &result.configuration.program {

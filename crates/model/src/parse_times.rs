@@ -13,7 +13,6 @@ const MAX_REPLICATES: usize = 2000;
 /// Most executions of a path in a call.
 const MAX_REPEATS: u32 = 1 << 16;
 
-/// The schema of times.
 const SCHEMA: &str = "pathmeter.times/1";
 
 /// Reads times from the bytes of a file.

@@ -27,7 +27,6 @@ impl Ratio {
         })
     }
 
-    /// Whether it is 0.
     pub fn is_zero(self) -> bool {
         self.numerator == 0
     }

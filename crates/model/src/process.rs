@@ -61,7 +61,7 @@ impl ProcessResult {
         }
     }
 
-    /// All its own work.
+    /// The row of all its own work.
     pub fn own_work(&self) -> Option<&PathResult> {
         own_work(&self.rows)
     }
@@ -73,7 +73,7 @@ impl ProcessResult {
 }
 
 impl ThreadResult {
-    /// All its own work.
+    /// The row of all its own work.
     pub fn own_work(&self) -> Option<&PathResult> {
         own_work(&self.rows)
     }

@@ -23,7 +23,7 @@ pub fn process_results(runs: &[ProgramRun], counted: &[Event]) -> Vec<ProcessRes
     names.into_iter().map(|name| process_result(name, runs, counted)).collect()
 }
 
-/// These names, each once.
+/// These names, each once, in the order of their first occurrence.
 fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names = Vec::new();
     for name in all {

@@ -14,7 +14,6 @@ use crate::{Check, FirstRun, FunctionCost, PathEvents, PathResult, RunClock, Uni
 /// One run of a program: its clock, and where the steps went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramRun {
-    /// The guest's clock.
     pub clock: RunClock,
     /// The work that was done, each kind and name once.
     pub rows: Vec<ProgramRow>,
@@ -49,7 +48,6 @@ pub struct ThreadRun {
 /// What one kind of work cost in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramRow {
-    /// The kind of work.
     pub kind: RowKind,
     /// Which work of that kind, for example the system call; empty where a kind has one row only.
     pub name: String,
@@ -68,9 +66,8 @@ pub struct ProgramRow {
 /// median; in the first run, if that is the only one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowFunctions {
-    /// The row's kind.
     pub kind: RowKind,
-    /// Which of that kind.
+    /// Which row or region of that kind it is.
     pub name: String,
     /// Its functions, sorted by name; a name occurs once.
     pub functions: Vec<FunctionCost>,

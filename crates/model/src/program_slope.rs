@@ -183,7 +183,7 @@ impl ProgramSlopeResult {
         &self.numbers[..count.min(self.numbers.len())]
     }
 
-    /// All own work.
+    /// The row of all own work.
     pub fn own_work(&self) -> Option<&ProgramSlopeRow> {
         self.rows.iter().find(|row| row.kind == Some(RowKind::OwnWork))
     }
@@ -245,12 +245,12 @@ fn row(
 /// What a row costs with one number.
 struct Executions {
     value: u64,
-    /// Run by run.
+    /// The samples of each run, in the order of the runs.
     runs: Vec<Vec<u64>>,
 }
 
 impl Executions {
-    /// None without any.
+    /// None if the path has no value.
     fn of(path: &PathResult) -> Option<Self> {
         let runs = path.runs().into_iter().map(<[u64]>::to_vec).collect();
         Some(Self { value: path.value()?, runs })

@@ -28,9 +28,7 @@ pub struct RowCost {
 /// A row of a program over all runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowCosts<'a> {
-    /// The kind of work.
     pub kind: RowKind,
-    /// The row's name.
     pub name: &'a str,
     /// What it cost in the first run.
     pub first: RowCost,
@@ -51,7 +49,7 @@ impl RowCost {
         self.events.get(&event).copied().unwrap_or(0)
     }
 
-    /// What this run cost.
+    /// What the row cost in this one run.
     fn once(run: &Counts) -> Self {
         Self {
             calls: Calls { least: run.calls, most: run.calls },

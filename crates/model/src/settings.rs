@@ -309,7 +309,7 @@ fn cost_events(path: &PathComparison) -> impl Iterator<Item = &EventComparison> 
 }
 
 impl SettingRow {
-    /// A row without numbers.
+    /// A row without numbers, with its outcome and the reason.
     pub fn without(
         (setting, source): (String, String),
         outcome: SettingOutcome,

@@ -6,7 +6,7 @@ use pathmeter_stats::time::{Finite, median};
 
 use crate::{Boots, MAX_SAMPLE, PathTimes, Point, Status, Times, Unit};
 
-/// Picoseconds in a nanosecond.
+/// How many picoseconds a nanosecond has.
 const PICOSECONDS: f64 = 1000.0;
 
 impl Boots {

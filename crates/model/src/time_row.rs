@@ -27,7 +27,6 @@ pub enum TimeVerdict {
 }
 
 impl TimeVerdict {
-    /// Its word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Slower => "slower",

@@ -16,7 +16,7 @@ use crate::view::View;
 pub(crate) enum Role {
     /// Its root: what the agent has a name for is replaced.
     Root,
-    /// Files in addition.
+    /// Its files come in addition to others.
     Addition,
 }
 

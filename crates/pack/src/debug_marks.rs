@@ -26,7 +26,7 @@ pub struct DebugMarks {
 /// A debug file by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DebugLink {
-    /// Its name, without folders.
+    /// The file's name, without its folders.
     pub name: String,
     /// The CRC-32 of all its bytes, as zlib and Ethernet have it.
     pub crc32: u32,

@@ -25,7 +25,7 @@ pub(crate) struct Variables {
 /// A file that was given with `--file`, itself or in a folder.
 #[derive(Debug)]
 pub(crate) struct Added {
-    /// In the guest.
+    /// The path that it has in the guest.
     pub(crate) file: String,
     /// Whether it was named itself.
     pub(crate) named: bool,

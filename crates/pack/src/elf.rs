@@ -49,7 +49,7 @@ pub(crate) enum Target {
     X86(Class),
     /// An object file, a core dump.
     NotLinked,
-    /// Another processor.
+    /// It is made for this other processor.
     Other(String),
 }
 

@@ -23,105 +23,69 @@ pub enum PackError {
     /// A word that the kernel can't hand to a program, or that is no UTF-8 where it must be.
     #[error("{word}: {fault}")]
     Word {
-        /// The word.
         word: String,
         /// What is wrong with it.
         fault: &'static str,
     },
-    /// Nothing is there.
     #[error("{path}: no such file")]
     Missing {
-        /// What was asked for.
+        /// The path that was asked for.
         path: String,
     },
     /// No folder of the search path has the program.
     #[error("{name}: no such program in {searched}")]
     NotInPath {
-        /// The program.
         name: String,
-        /// The search path.
+        /// The search path that was looked through.
         searched: String,
     },
     /// A part of a path that must be a folder is none.
     #[error("{path}: {at} is no folder")]
     NotAFolder {
-        /// The path.
         path: String,
-        /// The part of it.
+        /// The part of it that is no folder.
         at: String,
     },
     /// More links than Linux follows.
     #[error("{path}: its symbolic links lead in a circle, or there are more than 40")]
-    Loop {
-        /// The path.
-        path: String,
-    },
+    Loop { path: String },
     /// The file system refuses to let the file be read.
     #[error("{path}: cannot read: {source}")]
     Unreadable {
-        /// The host's file.
+        /// The path of the host's file.
         path: String,
-        /// Its error.
         source: io::Error,
     },
     /// A folder where a program must be.
     #[error("{path}: a folder, not a program")]
-    IsAFolder {
-        /// The folder.
-        path: String,
-    },
+    IsAFolder { path: String },
     /// A device, pipe or socket.
     #[error("{path}: not a regular file")]
-    NotRegular {
-        /// The file.
-        path: String,
-    },
+    NotRegular { path: String },
     /// A program without permission to be executed.
     #[error("{path}: not executable")]
-    NotExecutable {
-        /// The program.
-        path: String,
-    },
+    NotExecutable { path: String },
     /// Neither an ELF program nor a script with a `#!` line.
     #[error("{path}: not a program: neither an ELF file nor a script with a #! line")]
-    NotAProgram {
-        /// The file.
-        path: String,
-    },
+    NotAProgram { path: String },
     /// An ELF file that is no program: an object file, or a core dump.
     #[error("{path}: an ELF file, but no program")]
-    NotExecutableElf {
-        /// The file.
-        path: String,
-    },
+    NotExecutableElf { path: String },
     /// A program for another processor.
     #[error("{path}: made for {machine}, not x86")]
     OtherMachine {
-        /// The program.
         path: String,
-        /// The processor.
+        /// The processor that it is made for.
         machine: String,
     },
     /// An ELF file that contradicts itself.
     #[error("{path}: damaged: {fault}")]
-    Damaged {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        fault: &'static str,
-    },
+    Damaged { path: String, fault: &'static str },
     /// The dynamic loader that the program names is missing.
     #[error("{program} needs the dynamic loader {loader}, which is missing")]
-    MissingLoader {
-        /// The program.
-        program: String,
-        /// The loader.
-        loader: String,
-    },
-    /// A library is missing.
+    MissingLoader { program: String, loader: String },
     #[error("{needed_by} needs the library {library}, which {}", absence(searched))]
     MissingLibrary {
-        /// The library.
         library: String,
         /// The program or library that needs it.
         needed_by: String,
@@ -130,73 +94,47 @@ pub enum PackError {
     },
     /// A `#!` line that the kernel can't follow.
     #[error("{path}: its #! line {fault}")]
-    Script {
-        /// The script.
-        path: String,
-        /// What is wrong.
-        fault: &'static str,
-    },
+    Script { path: String, fault: &'static str },
     /// A script's interpreter is missing.
     #[error("{script} needs the interpreter {interpreter}, which is missing")]
-    MissingInterpreter {
-        /// The script.
-        script: String,
-        /// The interpreter.
-        interpreter: String,
-    },
+    MissingInterpreter { script: String, interpreter: String },
     /// What a script has `env` look for is missing.
     #[error("{script} needs the program {name}, which is in none of {searched}")]
     MissingForEnv {
-        /// The script.
         script: String,
-        /// The program.
+        /// The program that `env` looks for.
         name: String,
-        /// The guest's PATH.
+        /// The folders of the guest's PATH.
         searched: String,
     },
     /// A path that the agent has in the guest.
     #[error("{path}: pathmeter's own agent is there in the guest")]
-    Reserved {
-        /// The path.
-        path: String,
-    },
+    Reserved { path: String },
     /// A path on which the agent mounts one of the kernel's file systems.
     #[error("{path}: hidden in the guest, where one of the kernel's file systems is mounted there")]
-    Hidden {
-        /// The path.
-        path: String,
-    },
+    Hidden { path: String },
     /// Two things for one path.
     #[error("{path}: a {wanted} was to be packed there, and there is a {there}")]
     Collision {
-        /// The path.
         path: String,
-        /// What is packed there.
+        /// The kind of what is packed there.
         there: Kind,
-        /// What was to be.
+        /// The kind of what was to be packed.
         wanted: Kind,
     },
     /// A path longer than the kernel unpacks.
     #[error("{path}: the path is too long")]
-    TooLong {
-        /// The path.
-        path: String,
-    },
+    TooLong { path: String },
     /// A file that is too large.
     #[error("{path}: {bytes} bytes, and at most {MAX_FILE_BYTES} can be packed")]
-    TooLarge {
-        /// The file.
-        path: String,
-        /// Its size.
-        bytes: u64,
-    },
-    /// Too much altogether.
+    TooLarge { path: String, bytes: u64 },
+    /// All files together are too large.
     #[error("{path}: with it there are more than {MAX_TOTAL_BYTES} bytes, the most that is packed")]
     TotalTooLarge {
         /// The file with which the limit was crossed.
         path: String,
     },
-    /// Too many files.
+    /// There are too many files to pack.
     #[error("{path}: with it there are more than {MAX_ENTRIES} files, the most that are packed")]
     TooMany {
         /// The file with which the limit was crossed.
@@ -204,23 +142,16 @@ pub enum PackError {
     },
     /// A file that grew or shrank meanwhile.
     #[error("{path}: its size changed while it was read")]
-    Changed {
-        /// The file.
-        path: String,
-    },
+    Changed { path: String },
     /// This machine can't hold the file.
     #[error("{path}: no memory for it")]
-    NoMemory {
-        /// The file.
-        path: String,
-    },
+    NoMemory { path: String },
     /// The package in which modules were to be found can't be read.
     #[error(transparent)]
     Package(ImageError),
     /// A kernel module is missing.
     #[error("{place} has no module {module}, and does not list it as part of the kernel")]
     NoModule {
-        /// The module.
         module: String,
         /// Where it was looked for.
         place: String,
@@ -228,7 +159,6 @@ pub enum PackError {
     /// A module that can't be read.
     #[error("{path}: not a kernel module: {fault}")]
     NotAModule {
-        /// The file.
         path: String,
         /// What is wrong with it.
         fault: String,
@@ -236,7 +166,7 @@ pub enum PackError {
     /// A module for another kernel.
     #[error("{module} is made for the kernel {made_for}, and this one is {release}")]
     ModuleRelease {
-        /// The module's file.
+        /// The file of the module.
         module: String,
         /// The release of the kernel that it is made for.
         made_for: String,
@@ -249,7 +179,6 @@ pub enum PackError {
         /// Each needs the next, and the last one the first.
         modules: Vec<String>,
     },
-    /// Too many modules.
     #[error("more than {MAX_MODULES} modules would have to be loaded")]
     TooManyModules,
 }
@@ -262,14 +191,11 @@ fn absence(searched: &[String]) -> String {
     format!("is in none of {}", searched.join(", "))
 }
 
-/// A kind of entry.
+/// A kind of entry in a guest's root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A folder.
     Folder,
-    /// A regular file.
     File,
-    /// A symbolic link.
     Link,
 }
 
@@ -404,12 +330,7 @@ pub enum Note {
     Incomplete(String),
     /// A library that a file given with `--file`, or one that glibc may load, needs and that is
     /// missing.
-    MissingLibrary {
-        /// The library.
-        library: String,
-        /// What needs it.
-        needed_by: String,
-    },
+    MissingLibrary { library: String, needed_by: String },
 }
 
 impl fmt::Display for Note {

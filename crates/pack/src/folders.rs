@@ -33,9 +33,9 @@ impl Flavour {
 /// The folders that every program's libraries are looked for in, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
-    /// By the loader's configuration.
+    /// The folders that the loader's configuration names.
     pub(crate) configured: Vec<String>,
-    /// The loader's own.
+    /// The folders that are the loader's own.
     pub(crate) default: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::resolve::Look;
 /// Permission bits of `st_mode`, with setuid, setgid and sticky.
 const PERMISSIONS: u32 = 0o7777;
 
-/// A host's file, read.
+/// What a file of the host holds, and its mode.
 pub(crate) struct Contents {
     pub(crate) mode: u32,
     pub(crate) data: Vec<u8>,
@@ -41,7 +41,7 @@ pub(crate) fn look(path: &Path) -> io::Result<Look> {
     })
 }
 
-/// Where a link leads.
+/// The path that a link leads to.
 pub(crate) fn target(path: &Path) -> io::Result<String> {
     let target = fs::read_link(path)?.into_os_string().into_string();
     target.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the link's target is no UTF-8"))

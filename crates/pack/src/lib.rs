@@ -74,7 +74,7 @@ pub struct Packing<'a> {
 /// A file or folder of the host, and where the guest has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileArg {
-    /// On the host.
+    /// The path that it has on the host.
     pub source: PathBuf,
     /// In the guest, absolute; without one, where the host has it. A `/` at the end means: in that
     /// folder, under its own name.
@@ -110,7 +110,7 @@ pub struct Packed {
     pub stdin: Option<String>,
     /// How many regular files there are.
     pub files: u64,
-    /// The bytes in them.
+    /// The bytes in all regular files.
     pub bytes: u64,
     /// Where the host has the regular files that were taken from it, by their names.
     pub sources: BTreeMap<String, PathBuf>,
@@ -156,29 +156,9 @@ impl Files for Packed {
 /// the permission bits, with setuid, setgid and sticky. All belong to root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackedEntry {
-    /// A folder.
-    Directory {
-        /// Its name.
-        name: String,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// A regular file.
-    File {
-        /// Its name.
-        name: String,
-        /// Its permission bits.
-        mode: u32,
-        /// What it holds.
-        data: Vec<u8>,
-    },
-    /// A symbolic link.
-    Symlink {
-        /// Its name.
-        name: String,
-        /// Where it leads.
-        target: String,
-    },
+    Directory { name: String, mode: u32 },
+    File { name: String, mode: u32, data: Vec<u8> },
+    Symlink { name: String, target: String },
 }
 
 /// Decides on the files of a guest.

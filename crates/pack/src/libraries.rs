@@ -20,7 +20,7 @@ use crate::resolve::{Resolved, parent};
 use crate::tree::{Node, Tree};
 use crate::view::View;
 
-/// glibc's own library.
+/// The C library of glibc itself.
 const LIBC: &str = "libc.so.6";
 /// What glibc loads while a program runs: when a thread ends, and to look up users and hosts.
 const LOADED_LATER: [&str; 2] = ["libgcc_s.so.1", "libnss_files.so.2"];
@@ -40,7 +40,7 @@ struct Object {
     /// The names by which it was found.
     names: Vec<String>,
     elf: Elf,
-    /// What needed it first.
+    /// The object that needed it first, by its index.
     loader: Option<usize>,
     /// Whether it is no error if what it needs is missing.
     optional: bool,

@@ -27,7 +27,6 @@ pub const MAX_MODULE_BYTES: u64 = 64 << 20;
 pub struct Module {
     /// Its name, as `lsmod` prints it, with `_` for `-`.
     pub name: String,
-    /// The ELF file, unpacked.
     pub bytes: Vec<u8>,
     /// Whether it need not be loaded: another module only prefers to have it. It may refuse the
     /// guest's CPU, for example.

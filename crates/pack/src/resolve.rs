@@ -34,7 +34,7 @@ pub(crate) struct Link {
     pub(crate) target: String,
 }
 
-/// Where a path leads.
+/// The place that a path leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Resolved {
     /// Without a leading `/`, `..` or link; the tree's top is the empty path.
@@ -47,7 +47,6 @@ pub(crate) struct Resolved {
 /// What to do about the last component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// Follow a link there.
     Follow,
     /// Keep a link there; a folder that is missing above it may be created.
     Create,
@@ -59,7 +58,7 @@ pub(crate) enum Last {
 pub(crate) enum Fault {
     /// Something other than a folder has a path below it.
     NotAFolder(String),
-    /// Too many links.
+    /// The path leads over too many links.
     Loop,
     Io(String, io::Error),
 }

@@ -13,7 +13,7 @@ use crate::limits::MAX_ENTRIES;
 use crate::resolve::{Fault, Files, Last, Look, Resolved, join, resolve};
 use crate::tree::{FOLDER_MODE, Node, Tree};
 
-/// See the module.
+/// The files that the guest can have.
 pub(crate) struct View {
     pub(crate) tree: Tree,
     /// Whether what the tree lacks may be taken from the host.

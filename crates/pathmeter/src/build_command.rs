@@ -27,13 +27,13 @@ const LOOK: Duration = Duration::from_millis(20);
 /// may keep the pipe.
 const REST: Duration = Duration::from_secs(2);
 
-/// How a build ended.
+/// How the command of a build ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Built {
     Done,
     /// It took longer than it may.
     Late,
-    /// It ended with this.
+    /// It failed; how it ended, in words.
     Failed(String),
 }
 

@@ -21,7 +21,7 @@ struct Line<'a> {
     verb: &'a str,
     /// Those after the verb and before two dashes.
     words: &'a [String],
-    /// Those after two dashes.
+    /// The words after the two dashes.
     program: &'a [String],
     /// Where the words are that are neither options nor their values.
     places: Vec<usize>,

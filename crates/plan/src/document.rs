@@ -116,7 +116,6 @@ pub enum PlanError {
     /// It is not the document that was written.
     #[error("{0}; plan again")]
     Seal(#[from] SealError),
-    /// An id is none.
     #[error("cell {0}: its id is not 32 hexadecimal digits")]
     Id(usize),
     /// The cells are not in order, or one is there twice.

@@ -12,24 +12,20 @@ pub enum Engine {
     Slurm,
     /// An indexed Job of Kubernetes.
     Kubernetes,
-    /// A pipeline of GitLab.
     Gitlab,
-    /// A workflow of GitHub.
     Github,
-    /// GNU parallel.
+    /// A script for the program GNU parallel.
     Parallel,
-    /// A makefile.
     Make,
-    /// A workflow of Snakemake.
     Snakemake,
 }
 
 /// A plan to be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job<'a> {
-    /// The plan's file.
+    /// The path of the plan's file.
     pub plan: &'a str,
-    /// The folder of results.
+    /// The path of the folder of results.
     pub results: &'a str,
     /// How many cells it has.
     pub cells: usize,
@@ -42,7 +38,7 @@ pub struct Job<'a> {
 /// Seconds that a shard should take, about: an engine spends a few on each, and what is lost with a
 /// task is at most this.
 const SHARD_SECONDS: u64 = 300;
-/// Tasks at a time.
+/// The most tasks at a time.
 const AT_ONCE: u32 = 32;
 
 impl Engine {

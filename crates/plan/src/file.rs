@@ -18,9 +18,8 @@ const TEMPORARY: &str = ".pathmeter-";
 
 /// What lies under a name.
 pub(crate) enum Raw {
-    /// Nothing.
     Missing,
-    /// No file, but this.
+    /// Something other than a file, namely this.
     NoFile(&'static str),
     /// A file, with its bytes.
     File(Vec<u8>),
@@ -59,7 +58,7 @@ fn open(path: &Path) -> io::Result<Result<File, Raw>> {
 pub(crate) enum Pending {
     /// Without a name: it is gone if the process ends.
     Unnamed(File),
-    /// With a hidden one.
+    /// With a hidden name, which nobody looks for.
     Hidden(NamedTempFile),
 }
 
@@ -76,7 +75,6 @@ impl Pending {
         Ok(pending)
     }
 
-    /// The file itself.
     pub(crate) fn file(&self) -> &File {
         match self {
             Self::Unnamed(file) => file,

@@ -26,7 +26,7 @@ const MOST_NODES: u64 = 1 << 28;
 /// How often a name is tried for that others take at the same time.
 const TRIES: u32 = 16;
 
-/// A folder of results.
+/// A folder that holds results of cells.
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -36,31 +36,27 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 #[error("{doing} {}: {error}", .path.display())]
 pub struct FolderError {
-    /// What was being done.
     pub doing: &'static str,
-    /// The file.
     pub path: PathBuf,
-    /// Why it failed.
     pub error: io::Error,
 }
 
 /// What lies under the name of a cell's result.
 #[derive(Debug)]
 pub enum Found {
-    /// Nothing.
     Missing,
     /// A result, with its bytes.
     Whole(Box<Measurement>, Vec<u8>),
-    /// Something else, and what.
+    /// Something other than a result, and what it is.
     Damaged(String),
 }
 
 /// What came of putting a result into its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It is there.
+    /// The result is in its place now.
     New,
-    /// The same was there.
+    /// The same result was there already.
     Same,
     /// Another one was there, and is; this one was kept beside it.
     Different(Box<Finding>),
@@ -71,7 +67,7 @@ pub enum Put {
 pub(crate) struct Listing {
     /// Files of cells by their ids and kinds.
     pub(crate) cells: BTreeMap<(String, Kind), Vec<String>>,
-    /// Lists of nodes.
+    /// Names of the files with lists of nodes.
     pub(crate) nodes: Vec<String>,
 }
 
@@ -126,7 +122,6 @@ impl Folder {
         Ok(names.map(|name| self.path.join(name)).collect())
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -332,7 +327,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// The same, by cells.
+    /// The names of its files, by cells.
     pub(crate) fn listing(&self) -> Result<Listing, FolderError> {
         let mut listing = Listing::default();
         for name in self.names()? {

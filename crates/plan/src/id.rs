@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Digits of an id.
+/// How many digits an id has.
 pub(crate) const DIGITS: usize = 32;
 
 /// Whether this is an id, and so safe as the name of a file.

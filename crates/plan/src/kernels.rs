@@ -22,11 +22,10 @@ pub struct KernelFolder {
 /// What is known of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelState {
-    /// Its kernel is there.
     Built,
-    /// It can't be built.
+    /// Its kernel can't be built.
     Failed,
-    /// Nothing.
+    /// Nothing is known of it.
     Missing,
 }
 

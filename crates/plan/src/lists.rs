@@ -15,7 +15,7 @@ use crate::id::sha256;
 use crate::names;
 use crate::record::Written;
 
-/// What the lists say.
+/// What all lists of nodes say.
 #[derive(Debug, Default)]
 pub struct Lists {
     /// SHA-256 of what was written as the result of each cell; of several, they are in conflict.
@@ -27,11 +27,10 @@ pub struct Lists {
 /// What lies under the name of a cell's result.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Nothing.
     Missing,
     /// The cell's result, with its bytes.
     Whole(Vec<u8>),
-    /// Something else, and what.
+    /// Something other than the result, and what it is.
     Damaged(String),
 }
 

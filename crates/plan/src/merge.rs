@@ -18,7 +18,7 @@ use crate::record::Written;
 /// Files that are written before all of them are brought to the disk at once.
 const BATCH: usize = 256;
 
-/// What was joined.
+/// What came of joining folders.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// Results in the folder now.
@@ -32,7 +32,6 @@ pub struct Merged {
 /// A file that was left out.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Left {
-    /// Where it is.
     pub path: PathBuf,
     /// The cell whose result it should be.
     pub cell: String,
@@ -51,11 +50,11 @@ pub enum MergeError {
     /// Two results of one cell are not the same.
     #[error("{} and {} differ: {difference}", .one.display(), .other.display())]
     Conflict {
-        /// One of them.
+        /// The file of one result.
         one: PathBuf,
-        /// The other.
+        /// The file of the other result.
         other: PathBuf,
-        /// In what.
+        /// What the two results differ in.
         difference: String,
     },
     /// A folder has a finding.

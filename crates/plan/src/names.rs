@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Failure,
     /// A result other than the one that was there.
     Conflict,
-    /// How these two differ.
+    /// How two results of a cell differ.
     Finding,
     /// What had the result's name and was none.
     Damaged,

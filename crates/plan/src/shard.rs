@@ -7,12 +7,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
-/// One of several shards.
+/// One of several shards of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1.
+    /// The number of this shard, from 1.
     pub number: u32,
-    /// How many there are.
+    /// How many shards there are.
     pub count: NonZeroU32,
 }
 
@@ -28,7 +28,6 @@ pub enum ShardArg {
 /// The shard of this task, and what says so; None for all cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenShard {
-    /// The shard.
     pub shard: Shard,
     /// What chose it, in words.
     pub by: String,

@@ -10,7 +10,6 @@ use toml::Spanned;
 /// A text, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// The text.
     pub text: String,
     /// Its line in the file, from 1.
     pub line: usize,
@@ -41,7 +40,7 @@ pub struct WantedProgram {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WantedCommits {
-    /// The git tree.
+    /// The git tree that has the commits.
     pub tree: String,
     /// Which commits: words of `git log`, such as `v6.12..v6.13`.
     pub range: String,
@@ -86,7 +85,6 @@ pub struct Wanted {
     pub append: Option<String>,
     /// Whether the paths are measured.
     pub paths: bool,
-    /// The programs.
     pub programs: Vec<WantedProgram>,
 }
 
@@ -96,7 +94,6 @@ pub struct Wanted {
 pub struct WantedError {
     /// The line, from 1.
     pub line: Option<usize>,
-    /// What is wrong there.
     pub what: String,
     /// What would be right; empty where `what` says it.
     pub help: String,

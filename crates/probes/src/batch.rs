@@ -16,7 +16,7 @@ use crate::arch::{delay, stamp};
 
 /// Most windows that are planned: as many as a report has samples.
 pub(crate) const MOST_WINDOWS: usize = 1024;
-/// Most sides.
+/// The most sides within one process.
 pub const SIDES: usize = 3;
 
 static CALLS: AtomicU64 = AtomicU64::new(1);

@@ -4,7 +4,7 @@
 const MAGIC: u32 = 0xeb9f;
 /// The number that no type has.
 pub const NONE: u32 = 0;
-/// The kind of functions.
+/// The number of the kind that functions have.
 const FUNCTION: usize = 12;
 /// Bytes that every type begins with.
 const HEAD: usize = 12;

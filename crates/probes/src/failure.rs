@@ -26,7 +26,6 @@ impl Failure {
     }
 }
 
-/// What a probe returns.
 pub type Outcome = Result<(), Failure>;
 
 /// `Err(Failure::Unsupported)` with a formatted reason.

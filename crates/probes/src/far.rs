@@ -14,7 +14,7 @@ pub const PLACE: &[u8] = b"/far\0";
 /// The address of what is there, and that of clients, of a range that is for measurements of
 /// networks only (RFC 2544, appendix C.2.2).
 pub const FAR_HOST: [u8; 4] = [198, 18, 0, 2];
-/// The clients' address.
+/// The address that clients have.
 pub const NEAR_HOST: [u8; 4] = [198, 18, 0, 1];
 /// The file of the network namespace that a process is in.
 pub const OWN: &[u8] = b"/proc/self/ns/net\0";
@@ -26,7 +26,7 @@ pub fn set_there() {
     IS_THERE.store(true, Relaxed);
 }
 
-/// Whether there is one.
+/// Whether there is a far namespace.
 pub fn is_there() -> bool {
     IS_THERE.load(Relaxed)
 }

@@ -56,7 +56,6 @@ fn with_path(number: usize, path: &[u8]) -> Ret {
     unsafe { sys::checked(number, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) }
 }
 
-/// Removes the file.
 fn unlink(path: &FilePath) -> Ret {
     // SAFETY: the kernel reads a string that ends in NUL.
     unsafe { sys::checked(nr::UNLINK, [path.address(), 0, 0, 0, 0, 0]) }
@@ -190,7 +189,7 @@ fn close_range(report: &mut ProbeReport) -> Outcome {
 }
 
 const FOLDER: &[u8] = b"/pathmeter-folder\0";
-/// Files in the folder.
+/// How many files are in the folder.
 const FILES: u8 = 10;
 
 /// The name of the file with this number.

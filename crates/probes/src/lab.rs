@@ -21,7 +21,7 @@ pub(crate) const CPUS: usize = 8;
 pub(crate) const HI: u32 = 0;
 pub(crate) const TIMER: u32 = 1;
 pub(crate) const NET_RX: u32 = 3;
-/// How many there are.
+/// How many softirqs there are.
 const SOFTIRQS: u32 = 5;
 
 /// What a softirq's raise interrupted.
@@ -47,7 +47,7 @@ pub(crate) const PARAMS_32_BYTES: usize = 20;
 
 /// The command that looks at the device as often as its argument asks: `_IO('L', 5)`.
 pub(crate) const POLL: usize = ioc(0, 5, 0);
-/// The most looks.
+/// The most looks that [`POLL`] takes.
 pub(crate) const MOST_LOOKS: usize = 1000;
 
 /// A command of the driver that [`load`] loads, and its answer: after so many looks as its argument
@@ -64,7 +64,7 @@ const fn ioc(direction: usize, number: usize, size: usize) -> usize {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LockCounts {
-    /// Times taken.
+    /// How often it took the lock.
     pub(crate) acquired: u64,
     /// Of these, times that somebody else had it.
     pub(crate) contended: u64,
@@ -110,11 +110,11 @@ struct Take {
 /// ticks of the TSC, which are instructions.
 #[repr(C)]
 pub(crate) struct RoundTrip {
-    /// Until the acknowledgement comes.
+    /// Ticks until the acknowledgement comes.
     pub(crate) first: u64,
     /// From there until the answer comes.
     pub(crate) second: u64,
-    /// What handling each takes.
+    /// Ticks that handling each of them takes.
     pub(crate) work: u64,
 }
 

@@ -130,7 +130,7 @@ pub const EXACT_PATHS: [Path; count(GROUPS)] = paths(GROUPS);
 pub static EXACT_PROBES: [Probe; count(GROUPS)] = probes(GROUPS);
 /// The paths in elapsed time.
 pub const ELAPSED_PATHS: [Path; count(ELAPSED)] = paths(ELAPSED);
-/// Their probes.
+/// The probes of these paths, in their order.
 pub static ELAPSED_PROBES: [Probe; count(ELAPSED)] = probes(ELAPSED);
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ pub const WARMUP: u32 = 3;
 /// Calls that a CPU makes in a batch of [`Kind::Batches`].
 pub const CALLS_PER_BATCH: u32 = 1000;
 
-/// One hot path.
+/// One hot path of the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// `group.what[+variant]`.
@@ -82,7 +82,6 @@ impl Round {
     /// All rounds, in the order in which they are executed.
     pub const ALL: [Self; 2] = [Self::Busy, Self::Idle];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Busy => "busy",

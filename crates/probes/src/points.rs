@@ -30,7 +30,6 @@ pub struct WaitPoint {
 /// What is measured of a path between two points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The path's name.
     pub path: &'static str,
     /// What the kernel may have been entered from; anything, if there is none here.
     pub origins: &'static [Origin],
@@ -64,7 +63,7 @@ const RAISE_TIMER: &[WaitPoint] = &[WaitPoint {
     ],
     callers: &["run_local_timers", "update_process_times", "timer_interrupt"],
 }];
-/// TIMER's handler.
+/// Where the handler of TIMER is entered.
 const ENTER_TIMER: &[WaitPoint] = &[entry(&["run_timer_softirq", "nothing"])];
 /// `NET_RX`, raised by a datagram to oneself; on the lab kernel by its test device or system call.
 const RAISE_NET_RX: &[WaitPoint] = &[WaitPoint {
@@ -78,7 +77,7 @@ const RAISE_NET_RX: &[WaitPoint] = &[WaitPoint {
         "lab_softirq_raise",
     ],
 }];
-/// Its handler.
+/// Where the handler of `NET_RX` is entered.
 const ENTER_NET_RX: &[WaitPoint] = &[entry(&["net_rx_action", "nothing", "receive"])];
 
 const fn timer(path: &'static str, origins: &'static [Origin]) -> Wait {

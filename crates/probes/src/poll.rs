@@ -139,7 +139,7 @@ fn epoll() -> Result<usize, Failure> {
 }
 
 fn epoll_wait<const N: usize>(report: &mut ProbeReport) -> Outcome {
-    /// Room for events.
+    /// How many events there is room for.
     const ROOM: usize = 16;
     let (epoll, ends) = (epoll()?, pipes::<N>()?);
     for end in ends {

@@ -19,9 +19,7 @@ pub const MAX_CHECKS: usize = 16;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ProbeCheck {
-    /// What was looked at.
     pub name: Text<32>,
-    /// What was seen.
     pub value: Text<96>,
 }
 
@@ -86,7 +84,6 @@ impl ProbeReport {
         (self.status, self.reason) = (status as u32, reason);
     }
 
-    /// How the probe ended.
     pub fn status(&self) -> ProbeStatus {
         let reported = [ProbeStatus::Ok, ProbeStatus::Unsupported, ProbeStatus::Broken];
         reported
@@ -100,7 +97,6 @@ impl ProbeReport {
         self.reason.as_bytes()
     }
 
-    /// What it noticed.
     pub fn checks(&self) -> &[ProbeCheck] {
         self.checks.get(..self.check_count as usize).unwrap_or_default()
     }

@@ -106,7 +106,7 @@ fn semaphores(report: &mut ProbeReport) -> Outcome {
     })
 }
 
-/// Of one process only.
+/// `FUTEX_PRIVATE_FLAG`: only one process uses the futex.
 const PRIVATE: usize = 128;
 
 /// One that nobody sleeps on.
@@ -125,7 +125,7 @@ fn wake_none(report: &mut ProbeReport) -> Outcome {
 
 fn wait_eagain(report: &mut ProbeReport) -> Outcome {
     const EAGAIN: i32 = 11;
-    /// The word is 0.
+    /// A value that the word, which is 0, does not have.
     const EXPECTED: usize = 1;
     let wait = futex(flag::FUTEX_WAIT, EXPECTED);
     match wait() {

@@ -5,10 +5,9 @@ use crate::{
     sys::{self, nr},
 };
 
-/// Sockets of this machine.
+/// Sockets between processes of this machine.
 pub const AF_UNIX: usize = 1;
 pub(crate) const AF_INET: usize = 2;
-/// Streams of bytes.
 pub const SOCK_STREAM: usize = 1;
 pub(crate) const SOCK_DGRAM: usize = 2;
 const SIOCGIFFLAGS: usize = 0x8913;

@@ -11,7 +11,6 @@ pub use crate::arch::{call, nr};
 
 /// Error numbers, as `<asm-generic/errno-base.h>` has them.
 pub mod errno {
-    #![allow(missing_docs, reason = "names are the kernel's own")]
     pub const ENOENT: i32 = 2;
     pub const EINTR: i32 = 4;
     pub const ENOMEM: i32 = 12;
@@ -82,7 +81,6 @@ macro_rules! wrapper {
 
 /// Flags and constants of the calls below.
 pub mod flag {
-    #![allow(missing_docs, reason = "names are the kernel's own")]
     pub const O_RDONLY: usize = 0;
     pub const O_WRONLY: usize = 1;
     pub const O_RDWR: usize = 2;
@@ -333,9 +331,8 @@ pub fn exit(code: usize) -> ! {
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Timespec {
-    /// Seconds.
     pub seconds: i64,
-    /// Nanoseconds below a second.
+    /// The rest in nanoseconds, below a second.
     pub nanoseconds: i64,
 }
 
@@ -399,7 +396,6 @@ pub struct Usage {
 const _: () = assert!(size_of::<Usage>() == 144);
 
 impl Usage {
-    /// Minor page faults.
     pub fn minor_faults(&self) -> i64 {
         self.others[4]
     }

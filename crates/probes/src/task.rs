@@ -10,12 +10,11 @@ use crate::{
     sys::{self, Ret, Timespec, flag, nr},
 };
 
-/// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// It exited with this code.
     Exit(u32),
-    /// This signal killed it.
+    /// It was killed by this signal.
     Signal(u32),
 }
 
@@ -122,7 +121,7 @@ const OWN_STACK: usize = 32 << 10;
 /// Starts the child of [`in_child`]: its number. The caller must wait for its end before it uses
 /// anything that `body` does, or leaves the frame that `body` stands in.
 fn spawn_child<F: FnOnce() -> usize>(body: &mut Option<F>) -> Ret {
-    /// The child's life.
+    /// Executes `body` in the child, which then ends.
     extern "C" fn enter<F: FnOnce() -> usize>(body: usize) -> ! {
         // SAFETY: the address of the caller's `body`, which nobody else uses meanwhile.
         let body = unsafe { (*(body as *mut Option<F>)).take() };
@@ -159,7 +158,7 @@ impl Board {
         }
     }
 
-    /// Turns taken so far.
+    /// Turns that the partner has taken so far.
     pub fn turns(&self) -> u64 {
         self.turns.load(Ordering::Acquire)
     }

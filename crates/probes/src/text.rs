@@ -11,7 +11,6 @@ pub struct Text<const N: usize> {
 }
 
 impl<const N: usize> Text<N> {
-    /// The empty text.
     pub const EMPTY: Self = Self { length: 0, bytes: [0; N] };
 
     /// A text from `format_args!`.

@@ -136,7 +136,7 @@ impl Rings {
         (entered == 1 && completion.number == self.given).then_some(completion.result)
     }
 
-    /// Takes the next completion.
+    /// Takes the next completion off its ring.
     #[inline(always)]
     fn take(&self) -> Option<Completion> {
         let [head, tail, mask, _, _, first, ..] = self.parameters.completion;

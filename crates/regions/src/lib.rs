@@ -29,6 +29,7 @@
 //! for C and C++, and `docs/guide/own-programs.md` has the rest.
 
 #![no_std]
+#![warn(missing_docs)]
 #![allow(clippy::inline_always, reason = "a region must hold no call that is not the program's")]
 
 use core::ffi::CStr;

@@ -29,7 +29,7 @@ const SUMS: &str = "share: of all differences, each in percent of its row; new, 
     alone executes it; the causes of a row add up to its recorded difference";
 const SHARES: &str = "share: of all differences, whatever their sign; new, gone: one kernel alone \
     executes it";
-/// Functions named of each.
+/// Most functions of a cause that are named.
 const MOST_FUNCTIONS: usize = 3;
 /// Other events named of each.
 const MOST_EVENTS: usize = 3;
@@ -38,7 +38,7 @@ const MOST_EVENTS: usize = 3;
 pub(crate) struct CauseLine {
     pub(crate) share: String,
     pub(crate) rows: String,
-    /// Instructions over all rows.
+    /// The difference in instructions over all rows.
     pub(crate) in_all: String,
     /// Of each call, or row.
     pub(crate) each: String,

@@ -18,7 +18,7 @@ use crate::table::{Align, Cell, Table};
 
 /// Marks a side of a path that is not single-valued.
 pub(crate) const MANY_VALUES: char = '~';
-/// What the marker means.
+/// The words that explain [`MANY_VALUES`] to readers.
 pub(crate) const SEVERAL_VALUES: &str =
     "~ marks several typical values; a row shows one pair: the same window of the same run";
 /// What decided where there are no pairs.

@@ -14,7 +14,6 @@ use crate::style::Style;
 pub struct Shown {
     /// Of paths, where functions stand.
     pub placement: Placement,
-    /// Which rows.
     pub rows: Rows,
     /// Whether causes are also summed up.
     pub sums: AreaSums,

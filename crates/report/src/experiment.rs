@@ -106,7 +106,7 @@ fn heading(text: &str, style: Style) -> String {
     style.paint(&style.fill(text, 0), PLAIN.bold()) + "\n"
 }
 
-/// The source's own results.
+/// The table of the results that the source published.
 fn published(experiment: &Experiment, style: Style) -> String {
     let published = &experiment.published;
     let mut table = table(&published.columns);

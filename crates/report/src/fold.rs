@@ -20,7 +20,7 @@ pub(crate) struct Alike<'a> {
 /// The rows that are shown, and what is said of the others.
 pub(crate) struct Fold<'a> {
     pub(crate) rows: Vec<Alike<'a>>,
-    /// A line each.
+    /// What is said of the other rows, a line each.
     pub(crate) others: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn unfolded(paths: &[PathComparison]) -> Fold<'_> {
     Fold { rows, others: Vec::new() }
 }
 
-/// The rows that matter.
+/// The rows that changed most, like ones together; or all rows, if they are few.
 pub(crate) fn folded(paths: &[PathComparison]) -> Fold<'_> {
     if paths.len() <= FEW {
         return unfolded(paths);

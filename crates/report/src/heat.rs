@@ -38,7 +38,6 @@ impl<'a> Axes<'a> {
     }
 }
 
-/// A cell.
 pub(crate) struct Cell {
     /// The class that colours it.
     pub(crate) class: &'static str,

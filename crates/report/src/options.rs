@@ -13,12 +13,10 @@ const LIKELY: usize = 3;
 /// Characters shown of a value.
 const LONGEST_VALUE: usize = 40;
 
-/// Which options are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShownOptions {
     /// How many differ, and the first few.
     Few,
-    /// All of them.
     All,
 }
 

@@ -54,16 +54,15 @@ pub const MOST_RESULTS: usize = 40;
 /// A part of a page, in the order that it is shown.
 #[derive(Debug, Clone)]
 pub enum PageSection {
-    /// One subject.
+    /// The counts of one subject.
     Result {
-        /// What was measured.
         result: Box<Measurement>,
         /// A window of each path that was recorded; each of one window.
         windows: Vec<Explain>,
     },
-    /// Two subjects.
+    /// Two subjects, which are compared.
     Comparison {
-        /// All paths.
+        /// The comparison of all paths.
         comparison: Box<Comparison>,
         /// Differences of those that were recorded.
         explanations: Vec<Explain>,
@@ -72,7 +71,6 @@ pub enum PageSection {
     },
     /// Three subjects or more, in the order of the map; at most [`MOST_RESULTS`].
     History {
-        /// What was measured.
         results: Vec<Measurement>,
         /// For each result what was recorded of it; empty if nothing was.
         windows: Vec<Vec<SubjectWindow>>,
@@ -86,7 +84,7 @@ pub enum PageSection {
     Kept(Box<History>),
     /// A recorded window or difference by itself.
     Explanation(Box<Explain>),
-    /// An experiment, judged.
+    /// An experiment, with the judgements of its expectations.
     Experiment(Box<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Box<SettingsResult>),
@@ -101,9 +99,8 @@ pub enum PageSection {
         /// The paths that are shown.
         shown: Vec<String>,
     },
-    /// Times of two sides.
     TimeComparison {
-        /// All paths.
+        /// The comparison of all paths.
         comparison: Box<TimeComparison>,
         /// In what else than the kernel they differ, a line each.
         across: Vec<String>,
@@ -319,7 +316,7 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", base64(&Sha256::digest(text.as_bytes())))
 }
 
-/// RFC 4648, 4.
+/// The encoding of RFC 4648, section 4, with padding.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

@@ -8,9 +8,7 @@ use crate::table::{Align, Table};
 /// A path that can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PathRow<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// What its samples count.
     pub unit: Unit,
     /// What is measured, in one line.
     pub about: &'a str,

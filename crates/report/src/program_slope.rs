@@ -222,7 +222,7 @@ fn table(
     format!("{}{more}", table.render(style))
 }
 
-/// Which numbers have columns.
+/// The places of the numbers that have columns.
 fn places(numbers: usize) -> Vec<usize> {
     if numbers > COLUMNS { vec![0, numbers - 1] } else { (0..numbers).collect() }
 }

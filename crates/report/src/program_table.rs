@@ -41,7 +41,7 @@ const MOST_ROWS: usize = 5;
 const MOST_FUNCTIONS: usize = 8;
 /// What a fold says about its rows.
 const HOW_TO_UNFOLD: &str = "--all shows them";
-/// Headings of one width.
+/// Headings of facts; all have one width.
 const PROGRAM: &str = "program";
 const PROCESS: &str = "process";
 /// What names the steps in which the CPU idled.
@@ -89,7 +89,7 @@ pub(crate) fn program_table(
     .concat()
 }
 
-/// What was executed.
+/// The line that tells what was executed.
 fn command(words: &[String], style: Style) -> String {
     fact(PROGRAM, &beginning(&command_line(words)), PLAIN, style)
 }
@@ -338,7 +338,6 @@ fn fold(small: &[RowCosts<'_>], sum: &RowCosts<'_>, style: Style) -> String {
     style.quiet(&line)
 }
 
-/// What the numbers are.
 fn legend(runs: usize, calls_differ: bool, marked: bool, unseen: &[&str], style: Style) -> String {
     let mut lines = match runs {
         0 | 1 => vec!["numbers are instructions, in the only run".to_owned()],

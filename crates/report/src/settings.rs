@@ -21,7 +21,7 @@ use crate::table::{Align, Table};
 const FOUND: &str = "found with";
 /// Sums that are shown: of the paths that change most.
 const SUMS: usize = 3;
-/// What the numbers are.
+/// What the prices and their percentages are.
 const PRICES: &str = "a price is instructions of the kernel that has it, less those of the kernel \
      that does not, and percent are of the latter";
 /// What they are of a setting that turns something off: who asks what a mitigation costs must not

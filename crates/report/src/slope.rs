@@ -69,7 +69,7 @@ pub(crate) fn sentence(result: &SlopeResult, rows: &SlopeRows, what: &str) -> St
 struct Kinds<'a> {
     straight: Vec<&'a SlopeRow>,
     bent: Vec<&'a SlopeRow>,
-    /// Points on no function.
+    /// Rows whose points lie on no function.
     scattered: Vec<&'a SlopeRow>,
 }
 

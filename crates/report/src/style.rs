@@ -18,7 +18,7 @@ pub struct Style {
 /// Columns of text that a line has on a terminal of any width.
 const LEAST_LINE: usize = 20;
 
-/// Text as it is.
+/// The paint that leaves text as it is.
 pub(crate) const PLAIN: Paint = Paint::new();
 /// What is read once: headers and footers.
 pub(crate) const QUIET: Paint = Paint::new().dimmed();

@@ -33,7 +33,6 @@ pub(crate) enum Align {
     Right,
 }
 
-/// Text with its colour.
 #[derive(Clone)]
 pub(crate) struct Cell {
     text: String,
@@ -57,7 +56,6 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-/// A table under construction.
 pub(crate) struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<Cell>>,

@@ -205,7 +205,7 @@ fn compared_row(row: &TimeRow, comparison: &TimeComparison) -> [Cell; 8] {
     ]
 }
 
-/// Where a difference is.
+/// The interval that a difference is in, in percent.
 pub(crate) fn within([low, high]: [f64; 2]) -> String {
     format!("{low:+.2} … {high:+.2} %")
 }

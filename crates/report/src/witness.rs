@@ -12,9 +12,7 @@ use reconciliation::explanations;
 /// What two interpreters say of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessRow {
-    /// The path.
     pub path: String,
-    /// What came of it.
     pub outcome: WitnessOutcome,
     /// Why the two differ, if they do.
     pub reconciled: Option<Reconciled>,
@@ -46,20 +44,20 @@ pub enum WitnessOutcome {
 /// whose windows differ by the same, the first of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WitnessCounts {
-    /// Retired instructions, from QEMU.
+    /// Retired instructions, as counted in QEMU.
     pub retired: u64,
     /// Bytes of string instructions, from QEMU.
     pub string_bytes: u64,
-    /// Steps of QEMU's clock.
+    /// How many steps QEMU's clock made.
     pub clock: u64,
     /// Of these, the steps in which a string instruction only saw that it was done, which Bochs
     /// does not have.
     pub checks: u64,
     /// Exceptions, which are steps of Bochs' clock only.
     pub faults: u64,
-    /// Steps of Bochs' clock.
+    /// How many steps Bochs' clock made.
     pub bochs: u64,
-    /// Windows in Bochs.
+    /// How many windows Bochs has seen.
     pub windows: usize,
     /// Of these, windows with a number of steps that windows in QEMU have too.
     pub shared: usize,
@@ -93,17 +91,17 @@ fn difference(clock: u64, checks: u64, faults: u64, bochs: u64) -> i64 {
 pub struct WitnessRun {
     /// Its number, from 1.
     pub number: u64,
-    /// Retired instructions, from QEMU.
+    /// Retired instructions, as counted in QEMU.
     pub retired: u64,
     /// Bytes of string instructions, from QEMU.
     pub string_bytes: u64,
-    /// Steps of QEMU's clock.
+    /// How many steps QEMU's clock made.
     pub clock: u64,
     /// Of these, the steps in which a string instruction only saw that it was done.
     pub checks: u64,
     /// Exceptions, which are steps of Bochs' clock only.
     pub faults: u64,
-    /// Steps of Bochs' clock.
+    /// How many steps Bochs' clock made.
     pub bochs: u64,
 }
 
@@ -146,11 +144,10 @@ pub fn witness_runs_table(runs: &[WitnessRun], style: Style) -> String {
 /// A row of a program in two interpreters: its own code, a system call, page faults and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WitnessProgramRow {
-    /// What it counts.
     pub kind: RowKind,
     /// Which of that kind; empty where there is but one.
     pub name: String,
-    /// It in each run.
+    /// What the row cost in each run.
     pub runs: Vec<WitnessCost>,
 }
 
@@ -161,7 +158,7 @@ pub struct WitnessCost {
     pub calls: [u64; 2],
     /// Steps that follow for Bochs' clock from QEMU's.
     pub expected: u64,
-    /// Steps of Bochs' clock.
+    /// How many steps Bochs' clock made.
     pub bochs: u64,
 }
 

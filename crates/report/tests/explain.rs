@@ -82,7 +82,7 @@ fn footprint(instructions: u64) -> Footprint {
     }
 }
 
-/// Those that tables show.
+/// The numbers of those events that tables show.
 fn events(counts: &Counts, footprint: &Footprint, census: &Census) -> EventCounts {
     let slow = census.iter().map(|(slow, met)| (Event::Slow(*slow), *met));
     let plain = [

@@ -257,7 +257,7 @@ fn without_colour_there_is_no_escape_sequence() {
     }
 }
 
-/// Escape sequences made visible.
+/// The table with its escape sequences made visible.
 fn coloured(table: &str) -> String {
     table.replace('\x1b', "␛")
 }

@@ -19,7 +19,6 @@ use crate::{FIELD, SCHEMA};
 /// Above this a float without a fraction may stand for several integers.
 const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// A document's content.
 #[derive(Default)]
 pub(crate) struct Content {
     /// All but the seal, in the canonical form.

@@ -39,7 +39,6 @@ const QUOTED_CHARS: usize = 60;
 /// Why a document is not the one that was written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
-    /// It has no seal.
     #[error("{schema} without a seal: the document was edited, or pathmeter did not write it")]
     Missing {
         /// What it says that it is, in quotes.

@@ -22,7 +22,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Number of samples.
+    /// How many samples there are in all.
     pub fn total(&self) -> u64 {
         self.total
     }

@@ -74,9 +74,9 @@ const SHIFT_PROPOSERS: usize = 16;
 pub enum Verdict {
     /// Both are draws from one population.
     Same,
-    /// New's set lies lower.
+    /// New's set lies lower than base's.
     Lower,
-    /// New's set lies higher.
+    /// New's set lies higher than base's.
     Higher,
     /// New has a value that base never showed, often enough to count.
     ModeAppeared,
@@ -88,11 +88,8 @@ pub enum Verdict {
 /// [`Verdict::ModeAppeared`] `new` is the new mode and `base` the typical value nearest to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: Verdict,
-    /// Base's value.
     pub base: u64,
-    /// New's value.
     pub new: u64,
 }
 

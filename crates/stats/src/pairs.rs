@@ -220,7 +220,7 @@ struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    /// None without runs.
+    /// None if there are no runs.
     fn of(runs: Vec<Run<'a>>, base: u64, rank: &'a dyn Fn(Place) -> usize) -> Option<Self> {
         let typical: Vec<Difference> = runs.iter().map(Run::typical).collect();
         let range = range(&typical)?;

@@ -14,11 +14,11 @@ pub const TAIL_RUNS: usize = 2;
 /// The values of one set that are far beyond all of another's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tail {
-    /// The highest of them.
+    /// The highest of these values.
     pub highest: u64,
     /// The highest of the others: no value of the other set is above.
     pub beyond: u64,
-    /// How many there are.
+    /// How many of these values there are.
     pub samples: usize,
     /// How many runs show one.
     pub runs: usize,

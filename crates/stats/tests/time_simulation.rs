@@ -47,7 +47,7 @@ use Noise::{Between, Calm, Coarse, Delays, Drift, Levels, Outliers, Rough};
 
 const NOISES: [Noise; 7] = [Calm, Between, Levels, Outliers, Delays, Drift, Coarse];
 
-/// A generator of sessions.
+/// A generator of sessions with this noise.
 struct Host {
     numbers: Numbers,
     noise: Noise,
@@ -271,7 +271,7 @@ fn intervals_of_levels_contain_the_truth_as_often_as_they_say() {
     }
 }
 
-/// What became of paths.
+/// How many paths got which verdict.
 #[derive(Debug, Default, PartialEq)]
 struct Tally {
     found: usize,

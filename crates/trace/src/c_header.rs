@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// A header of `plugin/`.
+/// A header of `plugin/`, without its comments.
 pub(crate) fn header(name: &str) -> String {
     let path = format!("{}/../../plugin/{name}", env!("CARGO_MANIFEST_DIR"));
     without_comments(&std::fs::read_to_string(path).unwrap())

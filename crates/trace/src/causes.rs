@@ -251,7 +251,6 @@ pub enum Area {
 }
 
 impl Area {
-    /// In a few words.
     pub fn words(self) -> &'static str {
         match self {
             Self::Entry => "entry and exit",

@@ -24,13 +24,9 @@ pub enum Event {
     StringBytes,
     /// Steps of the guest's clock in repeated string instructions: one an iteration.
     StringSteps,
-    /// Loads from memory.
     Loads,
-    /// Stores to memory.
     Stores,
-    /// Bytes loaded.
     LoadBytes,
-    /// Bytes stored.
     StoreBytes,
     /// Accesses that lie in two lines of 64 bytes.
     SplitAccesses,
@@ -38,7 +34,7 @@ pub enum Event {
     TakenBranches,
     /// Of these, jumps and calls to an address from a register or from memory.
     IndirectBranches,
-    /// Of these, returns.
+    /// Of the taken branches, the returns.
     Returns,
     /// Of these, returns to another address than the one after the last call that has not returned.
     MispredictedReturns,
@@ -223,7 +219,7 @@ impl fmt::Display for Event {
     }
 }
 
-/// By its word.
+/// An event is serialized as its word.
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.word())
@@ -264,7 +260,7 @@ impl Events {
         self.0[event.index()]
     }
 
-    /// Retired instructions.
+    /// Retired instructions, of user code and kernel together.
     pub fn retired(&self) -> u64 {
         self.of(Event::User).saturating_add(self.of(Event::Kernel))
     }

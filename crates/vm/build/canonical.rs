@@ -19,7 +19,7 @@ use object::{
     RelocationTarget, SectionIndex, SymbolFlags, SymbolKind, SymbolScope,
 };
 
-/// Where the program begins.
+/// The symbol at which the program begins.
 const ENTRY: &str = "_start";
 /// Bytes of `core::panic::Location`: a name with its length, a line and a column.
 const LOCATION: usize = 24;
@@ -119,7 +119,7 @@ fn has_flag(section: &ElfSection64<'_, '_>, flag: SectionFlags) -> bool {
     flags.contains(flag)
 }
 
-/// The relocatable program.
+/// The relocatable program that is put in order.
 struct Input<'a> {
     file: ElfFile64<'a>,
     pieces: HashMap<SectionIndex, Vec<Piece>>,

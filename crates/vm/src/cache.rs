@@ -34,7 +34,7 @@ const READABLE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CL
 /// How often an entry is looked for again because another process gave it up or cleaned up.
 const TRIES: u32 = 16;
 
-/// A folder of entries.
+/// A folder that holds entries.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -104,12 +104,11 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Bytes it holds now.
+    /// How many bytes it holds now.
     pub fn size(&self) -> u64 {
         self.list_entries().iter().map(|file| file.size).sum()
     }
@@ -274,7 +273,7 @@ impl Slot<'_> {
     }
 }
 
-/// An entry's file.
+/// The file of an entry.
 struct Kept {
     name: String,
     size: u64,

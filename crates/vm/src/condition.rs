@@ -211,7 +211,7 @@ impl Condition {
         })
     }
 
-    /// Whether nothing is set.
+    /// Whether it has no setting.
     pub fn is_default(&self) -> bool {
         self.settings.is_empty()
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// Bytes kept; older ones are dropped.
 const KEPT: usize = 16 * 1024;
-/// Lines shown.
+/// The most lines that are shown.
 const LINES: usize = 20;
 /// How Linux begins the last words of a kernel.
 const PANIC: &str = "Kernel panic - not syncing";

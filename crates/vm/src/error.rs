@@ -38,9 +38,8 @@ pub enum VmError {
     /// Something went wrong with the guest.
     #[error("{step}: {cause}")]
     Guest {
-        /// What it was doing.
+        /// What the guest was doing.
         step: Step,
-        /// What went wrong.
         cause: GuestCause,
         /// The end of its console.
         console: Tail,
@@ -48,36 +47,31 @@ pub enum VmError {
     /// QEMU would not start with the recorder.
     #[error("recording: QEMU does not take the recorder plugin: {how}")]
     Recorder {
-        /// What it said.
+        /// The end of QEMU's error output.
         how: String,
     },
     /// QEMU has another memory, or another CPU, than was asked for.
     #[error("this QEMU made another machine than was asked for: {}", .0.join(", "))]
     OtherMachine(Vec<String>),
-    /// QEMU refused a command.
     #[error("{step}: QEMU refused {command}: {answer}")]
     Refused {
-        /// What was being done.
         step: Step,
-        /// The QMP command.
+        /// The command, as QMP names it.
         command: String,
-        /// QEMU's answer.
         answer: String,
     },
     /// This system lacks a file that every Linux system has, and that running QEMU takes.
     #[error("{what} can't be used: {source}")]
     Lacking {
-        /// The file.
+        /// The path of the file.
         what: &'static str,
-        /// The error.
         source: std::io::Error,
     },
     /// A call to the host's kernel failed.
     #[error("{what}: {source}")]
     Host {
-        /// What was being done.
+        /// What was being done, in words.
         what: &'static str,
-        /// The error.
         source: std::io::Error,
     },
     /// The kernel can't be told what the CPU is not vulnerable to: too many places in its code may
@@ -99,25 +93,17 @@ pub enum VmError {
     Unmet(Vec<Unmet>),
     /// The guest can't be saved as a snapshot.
     #[error("writing the snapshot: {source}")]
-    Save {
-        /// The error.
-        source: std::io::Error,
-    },
+    Save { source: std::io::Error },
 }
 
 /// What went wrong with a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuestCause {
-    /// It took too long.
     #[error("not done after {} s", .limit.as_secs())]
-    Timeout {
-        /// The limit.
-        limit: Duration,
-    },
-    /// The kernel panicked.
+    Timeout { limit: Duration },
     #[error("{message}{doubt}")]
     Panicked {
-        /// The kernel's own words.
+        /// The panic's message, in the kernel's words.
         message: String,
         /// Whether that may be QEMU's doing.
         doubt: Doubt,
@@ -125,13 +111,13 @@ pub enum GuestCause {
     /// QEMU was killed from outside.
     #[error("QEMU was killed ({how})")]
     Killed {
-        /// By which signal.
+        /// The signal that killed it, in words.
         how: String,
     },
     /// The recorder gave up on the path: it executes more than can be recorded.
     #[error("{why}")]
     Overlong {
-        /// Which limit was reached.
+        /// Which limit was reached, in words.
         why: String,
     },
     /// The guest shut down or rebooted, or QEMU ended by itself.
@@ -144,14 +130,10 @@ pub enum GuestCause {
     },
     /// What arrived on the protocol port is not the protocol.
     #[error("the protocol port carried {what}")]
-    Protocol {
-        /// What arrived.
-        what: String,
-    },
-    /// The agent gave up.
+    Protocol { what: String },
     #[error("the agent gave up: {reason}")]
     Abort {
-        /// The agent's words.
+        /// Why, in the agent's own words.
         reason: String,
     },
 }
@@ -169,16 +151,15 @@ pub enum Step {
     Restore,
     /// Being put under its condition.
     Condition,
-    /// Between paths.
+    /// Running, between two paths or runs.
     Run,
-    /// Running a path.
+    /// Running a path of the plan.
     Path {
         /// Its index in the plan.
         index: usize,
-        /// Its name.
         name: String,
     },
-    /// Running the user's program.
+    /// In a run of the user's program.
     Program {
         /// The run, from 1.
         run: u64,

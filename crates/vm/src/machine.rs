@@ -20,11 +20,8 @@ pub(crate) const OLDEST: (u32, u32) = (7, 2);
 /// What a user may choose of a guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Its CPU.
     pub cpu: Cpu,
-    /// Memory in MiB.
     pub memory_mib: u32,
-    /// CPUs.
     pub cpus: u32,
     /// Words that the kernel is always given.
     pub base_words: BaseWords,
@@ -32,7 +29,6 @@ pub struct Settings {
     pub append: String,
     /// What it is measured under.
     pub condition: Condition,
-    /// What its clocks follow.
     pub clock: Clock,
 }
 
@@ -54,12 +50,12 @@ pub enum BaseWords {
     None,
 }
 
-/// What starts the kernel.
+/// The firmware that starts the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Firmware {
     /// That of `firmware/`, the same with every QEMU; not every kernel can be started by it.
     Own,
-    /// QEMU's own.
+    /// The firmware that QEMU comes with.
     Qemu,
 }
 
@@ -119,7 +115,7 @@ impl Settings {
         Self { condition: Condition::default(), ..self.clone() }.command_line()
     }
 
-    /// The kernel's command line.
+    /// The whole command line of the kernel.
     pub fn command_line(&self) -> String {
         let words = match self.base_words {
             BaseWords::Linux => COMMAND_LINE,

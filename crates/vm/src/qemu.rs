@@ -30,7 +30,7 @@ const TESTED: &[(u32, u32)] = &[(7, 2), (10, 0), (11, 1)];
 /// A QEMU that can run exact guests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qemu {
-    /// The executable.
+    /// The path of the executable.
     pub path: PathBuf,
     /// Its version as it says itself, such as `7.2.22 (Debian 1:7.2+dfsg-7)`.
     pub version: String,
@@ -41,11 +41,10 @@ pub struct Qemu {
 /// Something that exact runs need, and that a QEMU may have been built without.
 #[derive(Clone, Debug)]
 pub struct Feature {
-    /// A word for it.
     pub name: &'static str,
     /// Whether this QEMU has it.
     pub present: bool,
-    /// What that means.
+    /// What its presence or absence means.
     pub means: &'static str,
     /// The end of what this QEMU complained about when it was asked, if it failed.
     pub errors: Tail,

@@ -17,16 +17,13 @@ const S_IFMT: u32 = 0o170_000;
 pub struct Record<'a> {
     /// Its path from the root, without a leading `/`, ended by NUL.
     pub name: &'a [u8],
-    /// Its permission bits.
     pub mode: u32,
-    /// What it is.
     pub kind: RecordKind<'a>,
 }
 
 /// What a file of the archive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind<'a> {
-    /// A folder.
     Directory,
     /// A regular file that holds this.
     File(&'a [u8]),
@@ -57,7 +54,6 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Those of this archive.
     pub fn of(archive: &'a [u8]) -> Self {
         Self { rest: Some(archive) }
     }

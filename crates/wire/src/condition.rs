@@ -23,7 +23,7 @@
 //! program of the system-call filter as the kernel takes it, up to [`MAX_FILTER`] instructions of
 //! eight bytes, none without a filter.
 
-/// Longest file, in bytes.
+/// The longest file of a condition, in bytes.
 pub const MAX_CONDITION: usize = 8192;
 /// Most files that are shown.
 pub const MAX_SHOWN: usize = 64;
@@ -58,14 +58,14 @@ pub struct FilterFlags {
 pub struct Restraint {
     /// How the filter is installed, if there is one.
     pub flags: FilterFlags,
-    /// Layers of Landlock.
+    /// How many layers of Landlock there are.
     pub layers: u8,
     /// Bytes of the ruleset of Landlock.
     pub ruleset: u16,
 }
 
 impl Restraint {
-    /// Bytes of it.
+    /// How many bytes it has in the file.
     pub const BYTES: usize = 8;
 
     /// As it stands in the file.
@@ -75,7 +75,7 @@ impl Restraint {
         [a, b, c, d, u8::from(self.flags.may_lack), self.layers, low, high]
     }
 
-    /// As it was written.
+    /// Reads it as it was written.
     pub fn from_bytes(bytes: [u8; Self::BYTES]) -> Self {
         let [a, b, c, d, may_lack, layers, low, high] = bytes;
         let flags =
@@ -84,7 +84,7 @@ impl Restraint {
     }
 }
 
-/// First field.
+/// The first field of every condition.
 const MAGIC: &[u8] = b"pathmeter condition 1";
 
 /// What kind of thing is set.
@@ -92,7 +92,6 @@ const MAGIC: &[u8] = b"pathmeter condition 1";
 pub enum SettingKind {
     /// A word of the kernel's command line.
     Boot,
-    /// A sysctl.
     Sysctl,
     /// A filter of system calls.
     Seccomp,
@@ -100,11 +99,10 @@ pub enum SettingKind {
     Cgroup,
     /// A file below `/sys`.
     Sysfs,
-    /// Layers of Landlock.
     Landlock,
-    /// Audit rules.
+    /// Rules of the kernel's audit system.
     Audit,
-    /// Rules of nftables.
+    /// Rules of the packet filter nftables.
     Nft,
     /// Two network namespaces, and what joins them.
     Netns,
@@ -131,7 +129,6 @@ pub enum SettingKind {
 }
 
 impl SettingKind {
-    /// All of them.
     const ALL: [Self; 19] = [
         Self::Boot,
         Self::Sysctl,
@@ -187,7 +184,7 @@ impl SettingKind {
 pub struct Setting<'a> {
     /// What kind of thing is set.
     pub kind: SettingKind,
-    /// Which one.
+    /// Which thing of this kind is set.
     pub name: &'a [u8],
     /// To what; empty for kinds without a value.
     pub value: &'a [u8],

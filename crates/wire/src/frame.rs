@@ -4,19 +4,18 @@ use crate::{Kind, crc32::crc32};
 
 /// First bytes of every frame.
 pub const MAGIC: [u8; 2] = *b"PM";
-/// Bytes before the payload.
+/// How many bytes precede the payload.
 pub const HEADER: usize = 8;
-/// Bytes after the payload.
+/// How many bytes follow the payload.
 pub const TRAILER: usize = 4;
 /// Longest payload either side accepts, in bytes.
 pub const MAX_PAYLOAD: usize = 32 * 1024;
-/// Longest frame, in bytes.
+/// The longest frame, in bytes.
 pub const MAX_FRAME: usize = HEADER + MAX_PAYLOAD + TRAILER;
 
 /// A frame whose length and checksum held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawFrame<'a> {
-    /// Its payload.
     pub kind: Kind,
     /// Its payload, not yet decoded.
     pub payload: &'a [u8],
@@ -33,7 +32,6 @@ pub enum FrameError {
     Kind(u8),
     /// The length exceeds [`MAX_PAYLOAD`].
     Length(u32),
-    /// The checksum differs.
     Checksum,
 }
 

@@ -20,25 +20,24 @@ pub const MAX_JOB: usize = 2 << 20;
 /// Most arguments, and most variables.
 pub const MAX_WORDS: usize = 16_384;
 
-/// First field.
+/// The first field of every job.
 const MAGIC: &[u8] = b"pathmeter program 3";
 
 /// A job that was read; all byte strings end in NUL.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// Perturbed runs.
+    /// How many perturbed runs there are.
     pub runs: u32,
     /// Bytes that a file may grow to.
     pub file_limit: u64,
-    /// What is executed.
+    /// The path of what is executed.
     pub executable: &'a [u8],
     /// What it reads; only a NUL for nothing.
     pub stdin: &'a [u8],
     /// Its arguments, its own name first.
     pub arguments: Words<'a>,
-    /// Its environment.
     pub environment: Words<'a>,
-    /// The program's files.
+    /// The archive of the program's files.
     pub archive: &'a [u8],
 }
 
@@ -55,12 +54,11 @@ impl<'a> Words<'a> {
         self.count
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Each, with its NUL.
+    /// Each string, with its NUL at the end.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> {
         self.bytes.split_inclusive(|byte| *byte == 0)
     }

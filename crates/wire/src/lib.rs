@@ -37,7 +37,7 @@ pub use frame::{
 };
 pub use payload::{PayloadError, Reader, Writer};
 
-/// What a frame means.
+/// The kind of a frame: what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {

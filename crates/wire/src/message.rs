@@ -68,9 +68,9 @@ pub fn begin(buffer: &mut [u8], place: Place) -> Option<&[u8]> {
 /// Bytes in the guest's memory, at an address of the agent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Memory {
-    /// Virtual address.
+    /// The virtual address of the first byte.
     pub address: u64,
-    /// Bytes.
+    /// How many bytes there are.
     pub length: u64,
 }
 
@@ -149,7 +149,6 @@ pub fn unmet<'a>(buffer: &'a mut [u8], unmet: &Unmet<'_>) -> Option<&'a [u8]> {
     seal(buffer, Kind::Unmet, length)
 }
 
-/// Decodes an Unmet frame.
 pub fn read_unmet<'a>(frame: &RawFrame<'a>) -> Result<Unmet<'a>, PayloadError> {
     let mut reader = Reader::new(frame.payload);
     let setting = reader.integer(u64::from(u16::MAX))?;
@@ -198,9 +197,8 @@ pub fn read_shown<'a>(frame: &RawFrame<'a>) -> Result<Shown<'a>, PayloadError> {
 
 /// What [`outcome`] sends, as the agent has it.
 pub struct Outcome<'a, C> {
-    /// Where it belongs.
+    /// The run and the path that it belongs to.
     pub place: Place,
-    /// How the probe ended.
     pub status: OutcomeStatus,
     /// Why not ok; empty if ok.
     pub reason: &'a [u8],
@@ -239,9 +237,7 @@ where
 pub trait OutcomeSink {
     /// Place, status and reason; comes first.
     fn status(&mut self, place: Place, status: OutcomeStatus, reason: &str);
-    /// One check.
     fn check(&mut self, name: &str, value: &str);
-    /// One sample.
     fn sample(&mut self, value: u64);
     /// The sample at `position`, from 0, is a lower bound; after all samples, ascending. It may be
     /// a position without a sample.
@@ -256,7 +252,6 @@ pub fn read_plain<'a>(frame: &RawFrame<'a>) -> Result<&'a str, PayloadError> {
     Ok(text)
 }
 
-/// Decodes a Begin frame.
 pub fn read_begin(frame: &RawFrame<'_>) -> Result<Place, PayloadError> {
     let mut reader = Reader::new(frame.payload);
     let place = read_place(&mut reader)?;

@@ -113,7 +113,7 @@ impl<'a> Reader<'a> {
         Err(PayloadError::Range)
     }
 
-    /// A string.
+    /// A string, which must be UTF-8.
     pub fn text(&mut self) -> Result<&'a str, PayloadError> {
         core::str::from_utf8(self.bytes()?).map_err(|_| PayloadError::Text)
     }
@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     pub fn end(self) -> Result<(), PayloadError> {
         if self.rest.is_empty() { Ok(()) } else { Err(PayloadError::Rest) }
     }

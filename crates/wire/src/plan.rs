@@ -60,12 +60,11 @@ impl Plan {
         self
     }
 
-    /// The suite.
     pub fn suite(&self) -> Suite {
         self.suite
     }
 
-    /// Perturbed runs.
+    /// How many perturbed runs there are.
     pub fn runs(&self) -> u32 {
         self.runs
     }

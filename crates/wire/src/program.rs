@@ -19,18 +19,16 @@ pub const PERF_MAPS_ASKED: u8 = 0x6d;
 pub struct ProgramEnd {
     /// The perturbed run, from 0.
     pub run: u64,
-    /// How it ended.
     pub how: ProgramEnded,
     /// Steps of the guest's clock between the two readings.
     pub clock: u64,
 }
 
-/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramEnded {
-    /// With this exit code.
+    /// It ended with this exit code.
     Exit(u8),
-    /// By this signal.
+    /// It was ended by this signal.
     Signal(u8),
     /// It could not be executed, for this error number.
     NotExecuted(u8),
@@ -58,7 +56,7 @@ pub struct PerfMap<'a> {
     pub run: u64,
     /// The number of the process, as it has it itself.
     pub process: u64,
-    /// Bytes of the file.
+    /// Bytes of the whole file.
     pub total: u64,
     /// The piece; pieces of a file follow each other.
     pub bytes: &'a [u8],

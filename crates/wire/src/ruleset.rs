@@ -3,7 +3,7 @@
 //! each; then its rules, each a byte for what it is about, eight bytes of rights that it allows,
 //! and a path that ends in NUL, or eight bytes of a port.
 
-/// Most bytes of one.
+/// The most bytes of a ruleset.
 pub const MAX_RULESET: usize = 32 << 10;
 
 const BENEATH: u8 = 1;
@@ -24,7 +24,7 @@ pub struct Rule<'a> {
 pub enum Object<'a> {
     /// A file, or all that is beneath a folder: its path, with a NUL at the end and nowhere else.
     Beneath(&'a [u8]),
-    /// A TCP port.
+    /// A TCP port, by its number.
     Port(u64),
 }
 

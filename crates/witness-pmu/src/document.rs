@@ -15,14 +15,12 @@ use pathmeter_model::Host;
 /// Nops of the longer windows written out by hand.
 const NOPS: u64 = 100;
 
-/// All of it.
+/// The document: what was counted beside what is exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Witness {
     /// Always `pathmeter.witness-pmu/1`.
     pub(crate) schema: &'static str,
-    /// What the stamps read.
     pub(crate) counter: Counter,
-    /// The machine.
     pub(crate) machine: Host,
     /// Whether the passes were in the root cgroup.
     pub(crate) root_cgroup: bool,
@@ -30,7 +28,6 @@ pub(crate) struct Witness {
     pub(crate) runs: usize,
     /// What was subtracted of each sample.
     pub(crate) subtracted: Subtracted,
-    /// The exact result.
     pub(crate) exact: ExactResult,
     /// One a path of the catalogue, in its order.
     pub(crate) paths: Vec<Row>,
@@ -41,35 +38,31 @@ pub(crate) struct Witness {
 pub(crate) struct Subtracted {
     /// By which the stamps have more than the agent's: in user mode, and in both.
     pub(crate) stamps: u64,
-    /// What the counter said too much of a window of known length: in user mode ...
+    /// What the counter said too much of a window of known length, in user mode.
     pub(crate) user: i64,
-    /// ... in the kernel ...
+    /// The same in the kernel alone.
     pub(crate) kernel: i64,
-    /// ... and in both.
+    /// The same in both modes together.
     pub(crate) both: i64,
 }
 
 /// Which exact result stands beside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ExactResult {
-    /// The kernel image's name.
+    /// The name of the kernel's image.
     pub(crate) subject: String,
-    /// Its release.
+    /// The kernel's release, if it is known.
     pub(crate) release: Option<String>,
-    /// Its hash.
     pub(crate) image_sha256: String,
-    /// The guest's CPU.
+    /// The CPU that the guest had.
     pub(crate) cpu: String,
-    /// The agent's hash.
     pub(crate) agent_sha256: String,
 }
 
-/// One path.
+/// What is known of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Row {
-    /// Its name.
     pub(crate) path: &'static str,
-    /// What the counter said.
     pub(crate) counted: Counted,
     /// What is exact; or why there is nothing.
     pub(crate) exact: Result<Exact, String>,

@@ -11,35 +11,23 @@ use crate::lines::LinesError;
 pub(crate) enum Failure {
     /// The exact result can't be used.
     #[error("{}: {error}; `pathmeter measure KERNEL -o FILE` writes one", path.display())]
-    Exact {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: String,
-    },
+    Exact { path: PathBuf, error: String },
     /// The exact result does not keep user mode and the kernel apart.
     #[error(
         "{}: it has no events, so user mode and the kernel are not apart; measure with a QEMU \
          that takes plugins (`pathmeter doctor` says which)",
         path.display()
     )]
-    NoEvents {
-        /// The file.
-        path: PathBuf,
-    },
+    NoEvents { path: PathBuf },
     /// The user is not root.
     #[error("only root may count a whole CPU, and make namespaces; run it with sudo")]
     NotRoot,
     /// The counting program can't be started.
     #[error("the counting program can't be started: {error}")]
-    Start {
-        /// Why.
-        error: std::io::Error,
-    },
+    Start { error: std::io::Error },
     /// A pass gave no counts.
     #[error("the counting program gave no counts ({error}): {}", advice(error, *cpu))]
     Pass {
-        /// Why.
         error: LinesError,
         /// The CPU that it was for.
         cpu: usize,
@@ -51,7 +39,7 @@ pub(crate) enum Failure {
          /sys/bus/event_source/devices/cpu/rdpmc (and 1 afterwards)"
     )]
     Miscounts {
-        /// What was counted in.
+        /// The modes that were counted in.
         modes: &'static str,
         /// Nops that it should have counted.
         nops: u64,
@@ -60,12 +48,7 @@ pub(crate) enum Failure {
     },
     /// The document can't be written.
     #[error("{}: {error}", path.display())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: String,
-    },
+    Output { path: PathBuf, error: String },
 }
 
 /// Linux's error numbers (`<asm-generic/errno-base.h>`, `errno.h`).

@@ -13,7 +13,7 @@ pub(crate) const MAX_BYTES: usize = 1 << 20;
 /// Most characters of a reason.
 const MAX_REASON: usize = 400;
 
-/// What a pass gave.
+/// What one pass over all paths gave.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pass {
     /// Whether the program was in the root cgroup.
@@ -27,13 +27,12 @@ pub(crate) struct Pass {
 /// What came of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// Every sample.
     Samples(Vec<u64>),
     /// This processor or kernel can't execute it.
     Unsupported(String),
     /// Its proof failed, or the counter did.
     Failed(String),
-    /// It was not executed.
+    /// It was not executed, for this reason.
     LeftOut(String),
 }
 
@@ -43,7 +42,6 @@ pub(crate) enum LinesError {
     /// The program stopped at a step.
     #[error("{step}: error {error}")]
     Refused {
-        /// The step's name.
         step: String,
         /// Linux's error number, or 0.
         error: i32,
@@ -51,18 +49,18 @@ pub(crate) enum LinesError {
     /// There is no end, or a path is missing.
     #[error("it ended early, after {paths} paths")]
     Cut {
-        /// Paths until then.
+        /// How many paths came before the end.
         paths: usize,
     },
     /// A line is none of the program's.
     #[error("line {number} is not one of its lines")]
     Line {
-        /// From 1.
+        /// The number of the line, from 1.
         number: usize,
     },
 }
 
-/// Reads a pass.
+/// Reads what one pass wrote.
 pub(crate) fn parse(text: &str) -> Result<Pass, LinesError> {
     let mut pass = Pass::default();
     let mut ended = false;

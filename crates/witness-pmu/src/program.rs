@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::lines::{self, MAX_BYTES, Pass};
 
-/// What the stamps read.
+/// The counter that the stamps read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Counter {
@@ -21,14 +21,13 @@ pub(crate) enum Counter {
     Clock,
 }
 
-/// All passes.
 #[derive(Debug)]
 pub(crate) struct Passes {
     /// The counter counts in user mode; a pass for each run.
     pub(crate) user: Vec<Pass>,
     /// It counts in the kernel.
     pub(crate) kernel: Vec<Pass>,
-    /// It counts in both.
+    /// It counts in user mode and the kernel.
     pub(crate) both: Vec<Pass>,
 }
 

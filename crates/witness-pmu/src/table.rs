@@ -7,7 +7,7 @@ use pathmeter_model::Estimate;
 use crate::document::{Counted, Exact, Row, Subtracted, Witness};
 use crate::program::Counter;
 
-/// The headings.
+/// The headings of the table's columns.
 const HEAD: [&str; 9] =
     ["path", "user", "exact", "diff", "kernel", "exact", "diff", "share", "remark"];
 
@@ -59,7 +59,6 @@ fn head(witness: &Witness) -> String {
     text
 }
 
-/// A row's cells.
 fn cells(row: &Row) -> [String; 9] {
     let mut cells = [const { String::new() }; 9];
     row.path.clone_into(&mut cells[0]);

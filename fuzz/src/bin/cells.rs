@@ -24,7 +24,7 @@ const NAMES: [&str; 3] = [
 ];
 
 thread_local! {
-    /// Where the folders are.
+    /// The folder in which inputs become files.
     static PLACE: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) };
 }
 
@@ -110,7 +110,7 @@ fn folder(place: &Path, name: &str, bytes: &[u8]) {
     }
 }
 
-/// One cell.
+/// A plan that has one cell.
 fn a_plan() -> Plan {
     let text = |text: &str| text.to_owned();
     let image = PlanImage { subject: text("lab"), sha256: String::new(), place: None };

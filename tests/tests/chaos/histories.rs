@@ -19,7 +19,7 @@ use crate::disk;
 const FILE: &str = "out/h.sqlite";
 /// Results that a round adds.
 const RESULTS: usize = 6;
-/// Longer than they take.
+/// Longer than the commands that are ended take.
 const SPAN_MS: f64 = 400.0;
 /// Results that a round leaves.
 const KEPT: usize = 2;

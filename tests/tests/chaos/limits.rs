@@ -47,7 +47,7 @@ pub(super) fn small_output(stage: &Stage, rng: &mut Rng) -> Ended {
     }
 }
 
-/// Few descriptors.
+/// Fewer than 64 file descriptors for every process.
 pub(super) fn descriptors(stage: &Stage, rng: &mut Rng) -> Ended {
     let limit = format!("--nofile={}", rng.u32(..64));
     limited(stage, rng, &limit, NOT_RUN)

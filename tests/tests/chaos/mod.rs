@@ -142,7 +142,7 @@ impl End {
     }
 }
 
-/// How the rounds ended.
+/// How many rounds of each harm ended how, and those that failed.
 #[derive(Default)]
 struct Tally {
     ended: BTreeMap<(&'static str, Ended), u32>,

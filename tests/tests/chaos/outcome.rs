@@ -3,24 +3,22 @@
 use pathmeter_e2e::{Run, rows};
 use serde_json::Value;
 
-/// How it ended.
+/// How a run that was harmed ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ended {
-    /// With the expected bytes.
+    /// It ended with the expected bytes.
     Same,
     /// With an error that names its cause.
     Refused,
-    /// By a signal.
+    /// It ended otherwise, by a signal or with an excused code.
     Stopped,
 }
 
 /// What a command prints on a quiet machine.
 pub(super) struct Expected {
-    /// Its verb.
     pub(super) verb: &'static str,
     /// What follows it: subjects and options, then perhaps a program.
     pub(super) rest: Vec<String>,
-    /// What it prints.
     pub(super) stdout: String,
 }
 

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::outcome::Ended;
 use super::stage::Stage;
 
-/// What ends a run.
+/// The signals that end a run, with their names.
 const ENDING: &[(&str, Signal)] =
     &[("KILL", Signal::KILL), ("INT", Signal::INT), ("TERM", Signal::TERM), ("HUP", Signal::HUP)];
 /// The exit code of an interrupted run.

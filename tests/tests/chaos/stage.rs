@@ -28,9 +28,9 @@ enum State {
 
 /// The stage of all rounds.
 pub(super) struct Stage {
-    /// Where the commands run.
+    /// The scene in which the commands run.
     pub(super) scene: Scene,
-    /// What they must print.
+    /// The commands, with what they must print.
     references: Vec<Expected>,
     /// The whole cache after all references.
     full: Scene,
@@ -100,7 +100,6 @@ impl Stage {
         self.story.borrow_mut().push(what.into());
     }
 
-    /// The cache's folder.
     pub(super) fn cache(&self) -> PathBuf {
         self.scene.path("cache/pathmeter")
     }
@@ -109,7 +108,7 @@ impl Stage {
         self.full.path("cache/pathmeter")
     }
 
-    /// One of the references.
+    /// A random one of the references, which the round's story names.
     pub(super) fn any(&self, rng: &mut Rng) -> &Expected {
         let expected = &self.references[rng.usize(..self.references.len())];
         self.tell(format!("{} {}", expected.verb, expected.rest[0]));

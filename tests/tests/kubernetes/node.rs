@@ -25,7 +25,7 @@ const TICK: Duration = Duration::from_millis(200);
 /// What befalls a pod while a guest of it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// Its process is killed.
+    /// The pod's process is killed.
     Killed,
     /// The guest's QEMU is killed, as the kernel does that has no memory left.
     GuestKilled,
@@ -33,10 +33,9 @@ pub(super) enum Trouble {
     Evicted,
 }
 
-/// A node.
 pub(super) struct Node<'a> {
     cluster: &'a Cluster,
-    /// Where its containers run.
+    /// The scene in which its containers run.
     scene: &'a Scene,
     /// What will befall the next pods that have a guest, one each.
     pub(super) troubles: VecDeque<Trouble>,

@@ -123,7 +123,7 @@ impl Cluster {
         self.daemons[node].id()
     }
 
-    /// Waits until something happened.
+    /// Waits until `happened`, at most for [`DEADLINE`].
     pub(super) fn until(&self, what: &str, happened: impl Fn() -> bool) {
         let began = Instant::now();
         while !happened() {

@@ -1,7 +1,7 @@
 //! The types of programs, and what each is attached to (`<linux/bpf.h>`, `enum bpf_prog_type` and
 //! `enum bpf_attach_type`).
 
-/// A type of programs.
+/// A type of BPF programs, and how it is attached.
 pub(super) struct Type {
     /// What its setting begins with.
     pub(super) name: &'static [u8],

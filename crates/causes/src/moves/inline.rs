@@ -23,7 +23,7 @@ const IN_ROWS: f64 = 0.6;
 const IN_ONE_ROW: f64 = 0.7;
 /// How many of the callees must have moved to show it.
 const CALLEES: f64 = 0.6;
-/// What contradicts it.
+/// If less than this share of the callees moved, that contradicts it.
 const TOO_FEW_CALLEES: f64 = 0.3;
 /// How much of the reads and writes of memory must be in balance.
 const ACCESSES: f64 = 0.3;

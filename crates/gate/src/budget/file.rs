@@ -17,7 +17,7 @@ use crate::event_gate::unknown_event;
 
 /// Most bytes of a file.
 pub const MAX_BYTES: usize = 1 << 20;
-/// Most rules and acceptances.
+/// The most rules and acceptances of one file.
 const MAX_RULES: usize = 4096;
 
 /// What is wrong with a budget.
@@ -26,7 +26,6 @@ const MAX_RULES: usize = 4096;
 pub struct BudgetError {
     /// Line of the file, from 1, if it is about one.
     pub line: Option<usize>,
-    /// What is wrong.
     pub what: String,
 }
 
@@ -137,7 +136,7 @@ fn lines(bytes: &[u8]) -> usize {
 }
 
 struct Reader {
-    /// Where each line ends.
+    /// The byte offset at which each line ends.
     ends: Vec<usize>,
 }
 

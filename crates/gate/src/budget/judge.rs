@@ -35,7 +35,6 @@ pub struct Sides<'a>([&'a Measurement; 2]);
 type Paths<'a> = [Option<(&'a Measurement, &'a PathResult)>; 2];
 
 impl<'a> Sides<'a> {
-    /// Those of two results.
     pub fn of_paths(sides: [&'a Measurement; 2]) -> Self {
         Self(sides)
     }
@@ -174,7 +173,6 @@ fn why_not(row: &PathComparison, event: bool) -> String {
     }
 }
 
-/// Of the path itself.
 fn own_numbers(row: &PathComparison, new: Option<&PathResult>) -> Numbers {
     let measured = new.filter(|path| path.status == Status::Ok);
     let highest = measured.and_then(|path| {

@@ -18,15 +18,11 @@ pub enum SessionError {
     Condition {
         /// The condition, as the user called it.
         condition: String,
-        /// Why not.
         why: String,
     },
     /// The time stamp counter does not advance with the kernel's clock.
     #[error("the time stamp counter of CPU {cpu} does not advance with the kernel's clock")]
-    Clock {
-        /// The CPU.
-        cpu: u32,
-    },
+    Clock { cpu: u32 },
 }
 
 /// What a process lacks that was refused a step of its condition.

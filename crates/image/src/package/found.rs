@@ -24,7 +24,6 @@ pub(crate) struct Package {
 enum Kind {
     Kernel,
     Config,
-    /// The package's metadata.
     Metadata,
     DebugSymbols,
 }

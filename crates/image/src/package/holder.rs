@@ -63,7 +63,7 @@ pub(super) fn by_pkginfo(text: &str) -> Option<String> {
     usable(&format!("{kernel}-{}", field("pkgver")?), name).filter(|_| is_kernel)
 }
 
-/// An RPM package's metadata.
+/// What the metadata of an RPM package says.
 pub(super) struct RpmNames {
     pub(super) name: String,
     pub(super) version: String,

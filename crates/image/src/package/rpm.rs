@@ -27,7 +27,7 @@ use crate::codec;
 use crate::error::ImageFault;
 use crate::file::Source;
 
-/// How the lead begins.
+/// The bytes that the lead begins with.
 pub(super) const MAGIC: &[u8] = b"\xed\xab\xee\xdb";
 
 const LEAD_BYTES: u64 = 96;
@@ -39,7 +39,7 @@ const ALIGNMENT: u64 = 8;
 
 /// The most that is held of a header. Those of the largest packages have a few MiB.
 const MAX_STORE_BYTES: u32 = 32 << 20;
-/// rpm's own bound.
+/// The most entries of a header, by rpm's own bound.
 const MAX_ENTRIES: u32 = 0xffff;
 
 // Tags of the values that matter.
@@ -76,13 +76,13 @@ fn search(
     Ok((reader, header))
 }
 
-/// Where a header is.
+/// Where a header is in the package.
 struct Header {
-    /// Of its entries.
+    /// Where its entries start in the file.
     start: u64,
     entries: u32,
     store_bytes: u32,
-    /// Of its store.
+    /// Where its store ends in the file.
     end: u64,
 }
 

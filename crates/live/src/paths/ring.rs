@@ -3,9 +3,9 @@
 
 use pathmeter_probes::{Probe, ring};
 
-/// Bytes.
+/// Bytes that each task sums, in paths with `+16k`.
 const SMALL: usize = 16 << 10;
-/// Bytes.
+/// Bytes that each task sums, in paths with `+64k`.
 const LARGE: usize = 64 << 10;
 
 pub(crate) const PROBES: &[(&str, Probe)] = &[

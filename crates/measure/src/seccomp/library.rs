@@ -8,14 +8,14 @@ use std::os::fd::AsRawFd;
 
 use libloading::{Library as Loaded, Symbol};
 
-/// Its name since 2012.
+/// The library's file name since 2012.
 const NAME: &str = "libseccomp.so.2";
 /// `SCMP_FLTATR_CTL_OPTIMIZE`, and its value for a tree of comparisons.
 const OPTIMIZE: (c_uint, u32) = (8, 2);
 /// `__NR_SCMP_ERROR`: there is no such call.
 const NO_CALL: c_int = -1;
 
-/// The library.
+/// The library libseccomp, once it is loaded.
 pub(super) struct Library(Loaded);
 
 /// A comparison of an argument (`struct scmp_arg_cmp`).
@@ -37,7 +37,7 @@ pub(super) struct Filter<'a> {
 }
 
 impl Library {
-    /// Loads it.
+    /// Loads libseccomp from this machine.
     pub(super) fn open() -> Result<Self, String> {
         // SAFETY: its initialisation has no preconditions.
         unsafe { Loaded::new(NAME) }.map(Self).map_err(|error| {

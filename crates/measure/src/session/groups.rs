@@ -23,14 +23,13 @@ use crate::results;
 use crate::threads::each;
 use crate::waits::{self, WaitPoints};
 
-/// A set of groups.
+/// A set of groups, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Groups(u32);
 
 const _: () = assert!(GROUPS.len() <= u32::BITS as usize);
 
 impl Groups {
-    /// All groups.
     pub(super) const ALL: Self = Self((1 << GROUPS.len()) - 1);
 
     /// Those with a path that is `wanted`, by its name; the first one if there is none, so that

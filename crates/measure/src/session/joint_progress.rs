@@ -11,9 +11,9 @@ use super::Report;
 /// Puts together how far several guests are.
 pub(super) struct JointProgress<'a> {
     progress: Report<'a>,
-    /// Turns done, by guest.
+    /// How many turns are done, by guest.
     done: Vec<AtomicU64>,
-    /// Turns of all guests.
+    /// How many turns all guests take.
     of: u64,
     notes: Mutex<BTreeSet<String>>,
 }

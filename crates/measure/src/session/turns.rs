@@ -32,7 +32,7 @@ pub(super) struct Share {
     taken: AtomicUsize,
 }
 
-/// A turn, until dropped.
+/// A turn that is taken until this is dropped.
 pub(super) struct Turn<'s>(&'s Share);
 
 impl Turns {

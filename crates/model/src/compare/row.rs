@@ -16,7 +16,7 @@ use crate::{
     tail::TailVerdict,
 };
 
-/// How rows are judged.
+/// What all rows of a comparison are judged by.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     pub(super) alike: MeasuredAlike,
@@ -37,7 +37,7 @@ pub(super) struct Row<'a> {
     pub(super) rules: Rules,
 }
 
-/// A path, compared.
+/// The comparison of a path, with its results on both sides.
 pub(super) struct Compared<'a> {
     pub(super) comparison: PathComparison,
     pub(super) base: Option<&'a PathResult>,

@@ -13,15 +13,11 @@ use crate::{
 /// The runs of a program to vary, of which a result is made last.
 #[derive(Clone, Debug)]
 pub struct ProgramExample {
-    /// The kernel.
     pub subject: Subject,
     /// How it was measured, but for the program.
     pub configuration: Configuration,
-    /// What was executed.
     pub program: Program,
-    /// How it ended.
     pub ended: Ended,
-    /// What it wrote.
     pub output: Output,
     /// The events that were counted in each row.
     pub events: Vec<Event>,
@@ -29,9 +25,7 @@ pub struct ProgramExample {
     pub runs: Vec<ProgramRun>,
     /// The functions of the rows and regions.
     pub functions: Vec<RowFunctions>,
-    /// The program's regions.
     pub regions: Vec<PathResult>,
-    /// Where its tasks slept.
     pub sleeps: Vec<SleepResult>,
     /// What a reader must know.
     pub notes: Vec<String>,

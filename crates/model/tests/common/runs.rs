@@ -10,7 +10,6 @@ use pathmeter_trace::{Event, SlowInstruction};
 
 use super::{measurement, path};
 
-/// Numbers of events.
 pub(crate) fn events<const N: usize>(numbers: [(&str, u64); N]) -> BTreeMap<Event, u64> {
     numbers.into_iter().map(|(name, number)| (Event::from_name(name).unwrap(), number)).collect()
 }

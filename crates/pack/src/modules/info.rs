@@ -9,7 +9,7 @@ use object::read::elf::{FileHeader as _, SectionHeader as _};
 use super::normal;
 use crate::elf::{HEAD_BYTES, Target};
 
-/// See the module.
+/// What a module's file states about itself.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Info {
     /// The release of the kernel that the module is made for.

@@ -23,7 +23,7 @@ const ENDS: [&str; 4] = [".ko", ".ko.gz", ".ko.xz", ".ko.zst"];
 const BUILT_IN: &str = "modules.builtin";
 const BUILT_IN_INFO: &str = "modules.builtin.modinfo";
 
-/// See the module.
+/// The modules that there are, in a folder or a package.
 pub(super) struct Source {
     modules: BTreeMap<String, File>,
     /// Names and aliases of what is part of the kernel.

@@ -57,7 +57,7 @@ const OF_THE_GUEST: [&str; 11] = [
 
 /// A program of this machine, as a guest would execute it.
 pub(super) struct Program {
-    /// The file, absolute.
+    /// The absolute path of its file.
     pub(super) file: PathBuf,
     /// Its arguments, without its name.
     pub(super) arguments: Vec<OsString>,
@@ -72,9 +72,8 @@ pub(super) struct Program {
 /// What a program opened, and how it ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Search {
-    /// Regular files, absolute.
+    /// The absolute paths of regular files.
     pub(super) files: BTreeSet<PathBuf>,
-    /// How the program ended.
     pub(super) ended: Ended,
 }
 
@@ -143,7 +142,7 @@ fn start(program: &Program) -> io::Result<std::process::Child> {
 
 /// What is known of the processes and threads that are traced.
 struct Tracer {
-    /// Where the program began.
+    /// The folder in which the program began.
     folder: PathBuf,
     /// The call that each task is in, if that names a file that is there.
     tasks: HashMap<Pid, Option<PathBuf>>,

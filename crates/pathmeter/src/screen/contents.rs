@@ -5,20 +5,18 @@ use std::path::Path;
 use pathmeter_measure::failure::Failure;
 use pathmeter_report::{FORMATS, Format};
 
-/// What a file holds.
 #[derive(Clone, Copy)]
 pub(crate) enum Contents {
-    /// A document.
+    /// A single document in JSON.
     Json,
-    /// Documents, one a line.
+    /// Several documents in JSON, one a line.
     Lines,
-    /// A picture.
     Svg,
     /// A page, or a picture if its name says so.
     Page,
     /// Stacks as flame graph tools read them, or a profile in callgrind's format.
     Text,
-    /// A CPU's profile.
+    /// The profile of a CPU.
     Toml,
     /// Rows in a format for other programs.
     Rows(Format),

@@ -107,7 +107,7 @@ impl<const N: usize> Named<'_, N> {
 enum Identity {
     /// Standard output, named as such.
     Stdout,
-    /// Device and inode.
+    /// What is there, by its device and inode.
     There(u64, u64),
     /// The folder, by its device and inode, and the name that it will have in there.
     New(u64, u64, std::ffi::OsString),

@@ -20,7 +20,7 @@ pub(crate) struct Places<'a> {
     /// Whether JSON is printed in place of a table.
     json: bool,
     args: &'a FormatArgs,
-    /// The JSON document's file.
+    /// The file that the JSON document goes to, if one is named.
     file: Option<Destination>,
     /// Those of `--write`, in its order.
     written: Vec<Option<Destination>>,
@@ -84,7 +84,6 @@ impl<'a> Places<'a> {
 /// Where a comparison goes, and what is shown of it.
 pub(crate) struct Formats<'a> {
     pub(crate) places: Places<'a>,
-    /// What the table shows.
     pub(crate) shown: Shown,
     /// Which options of the kernels' configurations are shown.
     pub(crate) options: ShownOptions,

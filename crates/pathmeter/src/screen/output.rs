@@ -32,7 +32,7 @@ pub(crate) fn document<D: Serialize>(
     }
 }
 
-/// Prints a result.
+/// Prints on stdout; that its reader has gone is no error.
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     match interrupt::blocking(|| terminal::write(bytes))? {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

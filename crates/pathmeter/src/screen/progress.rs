@@ -16,16 +16,15 @@ use crate::screen::output::{self, Screen};
 /// How often a spinner turns.
 const TICK: Duration = Duration::from_millis(100);
 
-/// All subjects' progress.
+/// Shows the progress of all subjects.
 pub(crate) struct Board {
     quiet: bool,
-    /// On a terminal.
+    /// The bars, if text on stderr can be moved.
     bars: Option<MultiProgress>,
     lines: AtomicUsize,
 }
 
 impl Board {
-    /// An empty board.
     pub(crate) fn new(screen: &Screen) -> Self {
         let bars = screen.lively().then(MultiProgress::new);
         Self { quiet: screen.quiet(), bars, lines: AtomicUsize::new(0) }

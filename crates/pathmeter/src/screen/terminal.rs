@@ -117,7 +117,7 @@ fn read_columns(variable: Option<&str>) -> Option<usize> {
     (columns > 0).then_some(columns)
 }
 
-/// A line on stderr.
+/// Prints a clean line on stderr, after the program's name.
 pub(crate) fn print_line(text: &str) {
     // Nobody is left to be told if that fails.
     let _ = writeln!(stderr().lock(), "pathmeter: {}", shorten(&clean(text)));

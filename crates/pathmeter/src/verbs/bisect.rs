@@ -64,10 +64,10 @@ struct Question<'a> {
     threshold: Threshold,
 }
 
-/// What a kernel answers.
+/// What a kernel answers to the question.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
-    /// As the good one.
+    /// It answers as the good kernel does.
     Same,
     Differs,
     /// It can't be told, for this reason.
@@ -138,7 +138,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The path in both.
+    /// Compares only the path, in both results.
     fn comparison(&self, base: &Measurement, new: &Measurement) -> Comparison {
         let only = |side: &Measurement| {
             let mut side = side.clone();

@@ -254,7 +254,7 @@ fn print(output: &ExplainOutput, explain: &Explain, screen: &Screen) -> Result<(
     }
 }
 
-/// What a person reads.
+/// The explanation as people read it.
 pub(crate) fn tables(output: &ExplainOutput, explain: &Explain, style: Style) -> String {
     explanation(explain, output.limits(explain.new.is_some()), style)
 }

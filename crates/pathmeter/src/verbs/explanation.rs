@@ -22,7 +22,7 @@ use pathmeter_measure::recordings::kept_recordings;
 use pathmeter_measure::selection::NO_PATH;
 use pathmeter_measure::session::Session;
 
-/// What is explained.
+/// Verdicts of the rows that are explained.
 const CHANGED: [Verdict; 6] = [
     Verdict::Higher,
     Verdict::Lower,
@@ -271,7 +271,7 @@ fn all_changed(comparison: &Comparison) -> impl Iterator<Item = &PathComparison>
     comparison.paths.iter().filter(|path| CHANGED.contains(&path.verdict))
 }
 
-/// The others that changed.
+/// The rows that changed and can't be explained, with the reasons.
 fn unexplained<'a>(
     comparison: &'a Comparison,
     windows: &'a [PointWindow],

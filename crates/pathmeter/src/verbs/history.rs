@@ -199,16 +199,16 @@ fn export(args: &ExportArgs, file: &Path, screen: &Screen) -> Result<(), Failure
     formats::failed(damage)
 }
 
-/// Writes one document.
+/// What writes one document of a history.
 type Put<'a> = &'a mut dyn FnMut(&Found, Vec<u8>) -> Result<(), Failure>;
 
 /// The documents of a history, as they are given back.
 struct Documents<'a> {
     store: &'a Store,
     found: Vec<Found>,
-    /// What is not whole.
+    /// What was found not to be whole.
     damage: Vec<Failure>,
-    /// How many were given.
+    /// How many documents were given back.
     given: usize,
 }
 

@@ -19,7 +19,6 @@ pub(crate) struct Judge<'a> {
     pub(crate) check: Option<&'a EventGate>,
     /// Of a program, whether only its regions and windows are judged without a rule.
     pub(crate) regions_only: bool,
-    /// The user's limits.
     pub(crate) budget: Option<BudgetFile>,
     /// The smallest change that counts, in percent.
     pub(crate) threshold: f64,

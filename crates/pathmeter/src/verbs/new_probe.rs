@@ -20,7 +20,7 @@ const FILES: [(&str, &str); 4] = [
     ("Makefile", include_str!("new_probe/Makefile")),
     ("README.md", include_str!("new_probe/README.md")),
 ];
-/// Stands for the name.
+/// Stands for the probe's name in [`FILES`].
 const PLACE: &str = "@NAME@";
 
 /// Writes the folder and prints what to do next.

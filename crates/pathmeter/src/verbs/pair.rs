@@ -16,14 +16,14 @@ use pathmeter_vm::Progress;
 
 use crate::screen::progress::Line;
 
-/// How far both are.
+/// How far the measurements of both sides are.
 #[derive(Default)]
 struct State {
     /// Whether the first run of a side has begun.
     begun: [AtomicBool; 2],
     /// Whether one side can't begin.
     is_over: AtomicBool,
-    /// Ends a side's measurement.
+    /// For each side the flag that ends its measurement.
     ends: [Arc<AtomicBool>; 2],
 }
 

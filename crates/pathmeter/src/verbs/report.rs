@@ -37,7 +37,7 @@ use input::Input;
 const NO_FUNCTIONS: &str = "no functions and causes: a result has them if the program was measured \
     with `pathmeter run --explain`";
 
-/// Writes the page.
+/// Writes the page, or the picture in its place.
 pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     args.guest.refuse_pairs()?;
     args.page().refuse_promise()?;

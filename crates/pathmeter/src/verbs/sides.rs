@@ -17,7 +17,7 @@ use crate::screen::progress::{Board, Line};
 use crate::setup;
 use crate::verbs::pair::measure_both;
 
-/// Measures one kernel.
+/// A function that measures one kernel.
 pub(crate) type Measure<'a> =
     &'a (dyn Fn(&Session, &Image, Report<'_>) -> Result<Measurement, Failure> + Sync);
 

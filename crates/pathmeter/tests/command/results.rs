@@ -23,7 +23,7 @@ pub(crate) fn base() -> Measurement {
     measurement("old/vmlinuz-old", "6.1.0-old", paths)
 }
 
-/// The same numbers.
+/// Another kernel with the same numbers.
 pub(crate) fn unchanged() -> Measurement {
     measurement("new/vmlinuz-new", "6.1.0-new", base().paths)
 }
@@ -50,7 +50,7 @@ pub(crate) fn bimodal() -> Measurement {
     bimodal
 }
 
-/// The check failed.
+/// The check of isolation failed.
 pub(crate) fn leaking() -> Measurement {
     let mut leaking = unchanged();
     leaking.paths[3] = PathResult::failed("flags.isolation", Unit::Check, "AC shows in the other");
@@ -94,7 +94,6 @@ pub(crate) fn nothing_measured() -> Measurement {
     nothing
 }
 
-/// A document without paths.
 pub(crate) fn without_paths() -> Measurement {
     measurement("empty", "6.1.0", vec![])
 }

@@ -12,7 +12,7 @@ pub(crate) struct Scene {
     folder: tempfile::TempDir,
 }
 
-/// What a run left.
+/// What a run of pathmeter left.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

@@ -79,7 +79,7 @@ fn write_hostile_result(scene: &Scene, text: &str) {
     });
 }
 
-/// As TOML writes it.
+/// The text as a string of TOML.
 fn toml(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),

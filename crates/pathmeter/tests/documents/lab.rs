@@ -10,7 +10,7 @@ const END: &str = "<!-- end -->\n";
 /// A row of the kernel's table.
 struct Mechanism {
     name: String,
-    /// None: a number.
+    /// The names of the variants; none if it is a number.
     variants: Vec<String>,
     /// The default: a variant or a number.
     default: String,

@@ -92,7 +92,7 @@ pub(crate) fn first_cells<'a>(text: &'a str, header: &str) -> Vec<&'a str> {
     tables[0][1..].iter().map(|row| row[0]).collect()
 }
 
-/// What stands between backticks.
+/// The texts between pairs of backticks.
 pub(crate) fn code(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }

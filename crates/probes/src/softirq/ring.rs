@@ -186,7 +186,7 @@ const IDLE: &[u16] = &[lab::IN_IDLE, lab::IN_HALT];
 /// When the device interrupts, and what it raises.
 #[derive(Clone, Copy)]
 pub(super) struct Armed {
-    /// Instructions until then.
+    /// Instructions until the device interrupts.
     pub(super) delay: u64,
     /// How much longer the probe does what is to be interrupted.
     pub(super) rest: u64,

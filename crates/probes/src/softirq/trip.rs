@@ -26,7 +26,7 @@ use crate::{
     task::{self, Partner},
 };
 
-/// Requests of one sample.
+/// The most requests of one sample.
 const TRIPS: u64 = 128;
 /// Instructions after which a sample has enough of them.
 const LONGEST: u64 = 48_000_000;
@@ -34,9 +34,9 @@ const LONGEST: u64 = 48_000_000;
 const FIRST: u64 = 61_000;
 /// Below this, from there until the answer comes.
 const JITTER: u64 = 80_000;
-/// To handle a frame.
+/// Instructions that it takes to handle a frame.
 const WORK: u64 = 7_000;
-/// Of the answers' times.
+/// What the answers' times are drawn from.
 const SEED: u64 = 2001;
 
 pub(super) fn round_trip(report: &mut ProbeReport) -> Outcome {

@@ -92,7 +92,7 @@ pub fn ring<const TASKS: usize>(report: &mut ProbeReport, bytes: usize) -> Outco
     })
 }
 
-/// A partner's life.
+/// What a partner does: it hands the token on.
 fn hand_on((read, write): (usize, usize), bytes: usize) {
     let Ok(data) = Data::new(bytes) else { return };
     let mut token = [0];

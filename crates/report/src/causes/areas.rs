@@ -15,17 +15,15 @@ const FUNCTIONS: usize = 2;
 /// Whether the causes are also summed up by the kind of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AreaSums {
-    /// They are not.
     #[default]
     Hidden,
-    /// They are.
     Shown,
 }
 
 /// A kind of work, as the cells of a table: share, instructions, causes, the kind, the functions of
 /// its largest cause.
 pub(crate) type AreaLine = [String; 5];
-/// What the cells are.
+/// The headings of the cells of an [`AreaLine`].
 pub(crate) const HEADS: [(&str, Align); 5] = [
     ("share", Align::Right),
     ("instructions", Align::Right),

@@ -11,7 +11,7 @@ const MOST: usize = 4;
 const LEAST: f64 = 0.04;
 /// What a sentence on causes begins with.
 pub(crate) const INSTRUCTIONS: &str = "Instructions";
-/// Functions named of each.
+/// Most functions of a cause that are named.
 const FUNCTIONS: usize = 2;
 /// Other events named of each.
 const EVENTS: usize = 1;

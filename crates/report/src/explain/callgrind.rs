@@ -39,7 +39,7 @@ pub fn callgrind(subject: &SubjectWindow) -> String {
     std::iter::once(head).chain(functions).chain([foot]).collect()
 }
 
-/// Which costs are told.
+/// Which of the costs the profile has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Columns {
     All,
@@ -65,7 +65,7 @@ impl Columns {
 /// By caller and callee: from how many places, and what it costs with all below.
 type Calls = BTreeMap<(u32, u32), (u64, Cost)>;
 
-/// What the columns show.
+/// The numbers that the columns can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cost {
     instructions: u64,

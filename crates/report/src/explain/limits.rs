@@ -26,7 +26,6 @@ pub struct Limits {
 /// The least that is shown by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Least {
-    /// This many instructions.
     Instructions(u64),
     /// This part of the window's total, in hundredths of a percent.
     Share(u32),

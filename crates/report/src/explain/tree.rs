@@ -12,7 +12,7 @@ use crate::number::{grouped, share};
 use crate::style::{PLAIN, QUIET, Style};
 use crate::table::{Align, Cell, Table};
 
-/// Spaces for each level.
+/// Spaces by which each level is indented.
 const STEP: usize = 2;
 /// The same in a tree so deep that its names would be cut.
 const NARROW_STEP: usize = 1;

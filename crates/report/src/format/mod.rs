@@ -45,7 +45,7 @@ pub const FORMATS: &[Format] = &[
 pub struct Format {
     /// The name by which users ask for it.
     pub word: &'static str,
-    /// What it is for.
+    /// What it is for, as the help shows it.
     pub about: &'static str,
     /// The end of a file's name that promises it.
     pub ending: &'static str,
@@ -72,7 +72,7 @@ impl Format {
         FORMATS.iter().copied().filter(holds)
     }
 
-    /// Rows in this format.
+    /// The rows of a comparison in this format.
     pub fn render(self, judged: Judged<'_>) -> String {
         (self.rows)(judged)
     }
@@ -86,11 +86,9 @@ impl Format {
 /// What becomes of a path at a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// NEW is worse.
     Worse,
     /// It had to be compared, and was not.
     Missing,
-    /// Nothing is wrong.
     Passed,
     /// Nothing was asked of it.
     Unasked,
@@ -101,7 +99,7 @@ pub enum Outcome {
 /// What the rows are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowsOf {
-    /// Two sides.
+    /// Two sides, BASE and NEW, which are compared.
     Two,
     /// One side, NEW: BASE has no numbers.
     One,
@@ -114,7 +112,6 @@ pub enum RowsOf {
 pub struct Judged<'a> {
     /// What its rows are of.
     pub of: RowsOf,
-    /// The comparison.
     pub comparison: &'a Comparison,
     /// The outcome of each of its paths, in its order.
     pub outcomes: &'a [Outcome],
@@ -157,7 +154,7 @@ impl<'a> Judged<'a> {
         self.gate.worse.iter().filter(move |reason| !is_path(&reason.row))
     }
 
-    /// Whether the gate fails.
+    /// Whether the gate fails, by a path or otherwise.
     fn fails(self) -> bool {
         self.count(Outcome::Worse) > 0 || self.beside_paths().next().is_some()
     }

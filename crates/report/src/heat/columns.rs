@@ -10,7 +10,7 @@ use crate::measured_with::{cpu_name, strip_condition};
 /// What stands for no condition.
 const DEFAULT: &str = "default";
 
-/// The names of columns.
+/// The names of a map's columns.
 pub(crate) struct Columns {
     /// What tells each result from the others, its kernel first.
     pub(crate) labels: Vec<String>,

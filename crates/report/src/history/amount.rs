@@ -6,7 +6,7 @@ use pathmeter_model::{Unit, float};
 use crate::number::{grouped, unit_word};
 use crate::times::time;
 
-/// Picoseconds in a nanosecond.
+/// How many picoseconds a nanosecond has.
 const PICOSECONDS: f64 = 1000.0;
 
 /// A value of this unit.

@@ -15,7 +15,7 @@ pub(super) struct Bar {
     pub(super) share: f64,
     /// Percent of another number, which is marked.
     pub(super) mark: Option<f64>,
-    /// What stands beside it.
+    /// The text that stands beside the bar.
     pub(super) text: String,
 }
 
@@ -36,7 +36,7 @@ pub(super) fn draw_bars(bars: &[Bar], caption: &str) -> Html {
     html
 }
 
-/// From percent to places.
+/// Turns percent into places in the picture.
 struct Scale {
     least: f64,
     most: f64,

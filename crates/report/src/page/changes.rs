@@ -30,7 +30,6 @@ const HEADINGS: [Heading; 8] = [
     ("verdict", "number"),
 ];
 
-/// The section's body.
 pub(super) fn section(comparison: &Comparison, explanations: &[Explain], data: &mut Data) -> Html {
     let mut html = Html::default();
     html.add(&lead(origin(comparison))).add(&sides(comparison));
@@ -191,7 +190,7 @@ fn values(path: &PathComparison) -> Vec<Cell> {
     ]
 }
 
-/// Which other events differ.
+/// The other events that differ, each with its difference.
 fn shown_events(path: &PathComparison) -> String {
     let texts =
         path.shown_events().map(|event| format!("{} {}", event.event, signed(event.difference)));

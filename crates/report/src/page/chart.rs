@@ -20,7 +20,6 @@ pub(super) struct Place<'a> {
     pub(super) about: &'a str,
 }
 
-/// What is drawn.
 pub(super) struct Chart<'a> {
     pub(super) name: &'a str,
     /// The lines, each from left to right.
@@ -33,7 +32,6 @@ pub(super) struct Chart<'a> {
     pub(super) amount: &'a dyn Fn(u64) -> String,
 }
 
-/// The figure.
 pub(super) fn draw_chart(chart: &Chart<'_>) -> Html {
     let mut html = Html::default();
     let values = || chart.lines.iter().flatten().map(|place| place.value);

@@ -16,7 +16,6 @@ pub(super) fn headline(report: &ExperimentReport) -> String {
     format!("{name}: {title}. {holds} of {} expectations hold.", report.judged.len())
 }
 
-/// The section's body.
 pub(super) fn section(report: &ExperimentReport) -> Html {
     let experiment = &report.experiment;
     let mut html = Html::default();
@@ -91,7 +90,7 @@ fn numbers(report: &ExperimentReport, metric: Metric) -> Html {
     table(report, &counted.heading(metric), labels, cells, shown)
 }
 
-/// The host's own time.
+/// The table of times by the host's clock; nothing without any.
 fn elapsed(report: &ExperimentReport) -> Html {
     let paths = &report.experiment.elapsed;
     if paths.is_empty() {

@@ -29,7 +29,6 @@ pub(super) fn of_results(results: &[&Measurement]) -> Html {
     html
 }
 
-/// One configuration.
 pub(super) fn of_configuration(configuration: &Configuration) -> Html {
     let mut html = Html::default();
     html.raw("<dl class=\"fingerprint\">");

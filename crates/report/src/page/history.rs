@@ -47,7 +47,7 @@ pub(super) struct Compared<'a> {
 }
 
 impl<'a> Compared<'a> {
-    /// Compares all with all.
+    /// Compares every result with all results.
     pub(super) fn new(given: Given<'a>) -> Self {
         let results = given.results;
         let against = |base: &Measurement| {

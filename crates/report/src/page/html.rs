@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::xml::escaped;
 
-/// Markup under construction.
+/// Markup under construction; what is no literal is escaped.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Html(String);
 
@@ -94,12 +94,11 @@ impl Html {
         self.raw("<td class=\"n\">").text(text).raw("</td>")
     }
 
-    /// A cell with text.
+    /// A cell of a table with text.
     pub(super) fn cell(&mut self, text: &str) -> &mut Self {
         self.raw("<td>").name(text).raw("</td>")
     }
 
-    /// All of it.
     pub(super) fn into_string(self) -> String {
         self.0
     }

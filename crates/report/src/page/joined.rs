@@ -21,7 +21,6 @@ const HEADINGS: [Heading; 9] = [
     ("together", "text"),
 ];
 
-/// The section's body.
 pub(super) fn section(joined: &Joined, data: &mut Data) -> Html {
     let mut html = notes(&joined.notes);
     let all = Meaning::ALL.map(|it| (joined.count(it), class(it), it.words()));

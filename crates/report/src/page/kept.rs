@@ -22,7 +22,6 @@ pub(super) fn headline(history: &History) -> String {
     format!("{of}{results}{}.", dates.unwrap_or_default())
 }
 
-/// The section's body.
 pub(super) fn section(history: &History) -> Html {
     let history = history.by_series();
     let mut html = Html::default();

@@ -22,7 +22,7 @@ const HEADINGS: [Heading; 7] = [
     ("square", "number"),
     ("bends, steps, scatters", "text"),
 ];
-/// Rows that have pictures.
+/// How many rows have pictures at most.
 const PICTURES: usize = 8;
 
 /// What one more costs in own work.
@@ -30,7 +30,6 @@ pub(super) fn write_headline(result: &ProgramSlopeResult) -> String {
     describe_own_work(result)
 }
 
-/// The section's body.
 pub(super) fn draw_section(result: &ProgramSlopeResult, data: &mut Data) -> Html {
     let mut rows: Vec<&ProgramSlopeRow> =
         result.rows.iter().filter(|row| is_telling(row)).collect();

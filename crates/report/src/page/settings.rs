@@ -32,7 +32,6 @@ const HEADINGS: [Heading; 11] = [
     ("set", "text"),
 ];
 
-/// The section's body.
 pub(super) fn section(result: &SettingsResult, data: &mut Data) -> Html {
     let mut html = Html::default();
     html.raw("<p class=\"note\">Each setting is measured alone, against the kernel as it is. ");

@@ -10,7 +10,6 @@ use crate::number::unit_word;
 /// A column's name, and what its cells are: `text` or `number`.
 pub(super) type Heading = (&'static str, &'static str);
 
-/// The table.
 pub(super) struct Sheet {
     pub(super) caption: &'static str,
     /// Whether it is sorted and filtered.
@@ -20,7 +19,6 @@ pub(super) struct Sheet {
     pub(super) rows: Vec<Row>,
 }
 
-/// A row.
 pub(super) struct Row {
     pub(super) name: String,
     /// By which it is linked to, if no other row of the page is.
@@ -31,11 +29,10 @@ pub(super) struct Row {
     pub(super) verdict: &'static str,
     /// A cell for each heading but the first.
     pub(super) cells: Vec<Cell>,
-    /// What opens.
+    /// What the row opens to, if it opens.
     pub(super) details: Option<Html>,
 }
 
-/// A cell.
 pub(super) struct Cell {
     class: String,
     /// By which it is sorted; text if there is none.
@@ -48,7 +45,7 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Text of a class.
+    /// A cell with text, of this class.
     pub(super) fn text(class: &str, text: impl Into<String>) -> Self {
         let (class, picture) = (class.to_owned(), Html::default());
         Self { class, value: None, text: text.into(), is_list: false, picture }

@@ -72,7 +72,6 @@ fn sort_paths(result: &Measurement) -> Vec<&PathResult> {
     paths
 }
 
-/// The section's body.
 pub(super) fn section(result: &Measurement, windows: &[Explain], data: &mut Data) -> Html {
     let mut html = Html::default();
     for note in &result.notes {

@@ -16,7 +16,7 @@ const HEADINGS: [Heading; 5] = [
     ("per unit", "number"),
     ("bends", "text"),
 ];
-/// Rows that have pictures.
+/// How many rows have pictures at most.
 const PICTURES: usize = 12;
 /// The size of a picture, and of the room around its function, in its own units.
 const WIDTH: f64 = 260.0;
@@ -33,7 +33,6 @@ pub(super) fn headline(result: &SlopeResult) -> String {
     format!("{} on {name}: {}", result.setting, sentence(result, &result.paths, "path"))
 }
 
-/// The section's body.
 pub(super) fn section(result: &SlopeResult, data: &mut Data) -> Html {
     let mut html = Html::default();
     html.raw(

@@ -143,7 +143,7 @@ fn is_measured(row: &TimeRow) -> bool {
     row.verdict != TimeVerdict::Unmeasured
 }
 
-/// The largest difference first.
+/// Sorts the largest difference first.
 fn severity(row: &TimeRow) -> f64 {
     -row.difference.unwrap_or_default().abs()
 }
@@ -237,7 +237,7 @@ pub(super) fn notes(notes: &[String]) -> Html {
     html
 }
 
-/// How it was measured.
+/// Facts of the measurement, a paragraph each.
 pub(super) fn facts_of(facts: &[String]) -> Html {
     let mut html = Html::default();
     for fact in facts {

@@ -11,7 +11,7 @@ const MARGIN: f64 = 5.0;
 /// The part of the intervals' ends that have room, in tenths.
 const MOST: usize = 9;
 
-/// From percent to places.
+/// Turns percent into places in a picture.
 pub(super) struct Scale {
     /// Percent within which a difference is none.
     margin: f64,

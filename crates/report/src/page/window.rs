@@ -31,7 +31,7 @@ pub(super) fn explanation(explain: &Explain, data: &mut Data) -> Html {
     html
 }
 
-/// Where the script draws.
+/// The figure in which the script draws the call tree.
 fn graph(flame: usize, two: bool) -> Html {
     let mut html = Html::default();
     html.raw("<figure class=\"flame\" data-flame=\"").number(flame as u64).raw("\"><figcaption>");

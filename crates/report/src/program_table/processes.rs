@@ -78,7 +78,6 @@ fn user_code(rows: &[PathResult]) -> String {
 const WHAT_ELSE: &str = "--only-process NAME shows its rows; interrupts, softirqs and \
                          kernel threads belong to no process";
 
-/// The same of threads.
 const HOW_TO_SEE_THREADS: &[&str] = &["--all shows the threads of each process"];
 const WHAT_THREADS_ARE: &[&str] = &[
     "threads are numbered in the order of their start; their names are those in the kernel",

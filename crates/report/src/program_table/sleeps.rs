@@ -50,7 +50,7 @@ pub(super) fn sleeps(execution: &Execution, shown: Rows, style: Style) -> String
     "\n".to_owned() + &table.render(style) + &more + &legend
 }
 
-/// The legend.
+/// The legend of the table of sleeps.
 pub(super) const WHAT_IT_IS: [&str; 2] = [
     "a sleep ends when the task is woken; to run is the mean number of steps until it runs",
     "idle is the number of steps in which the CPU waited while the task slept",

@@ -24,7 +24,7 @@ const TOP: f64 = 40.0;
 const BOTTOM: f64 = 26.0;
 /// Of a line of text.
 const LINE: f64 = 18.0;
-/// Above the first drawing.
+/// Height of the room above the first drawing.
 const HEAD: f64 = 44.0;
 
 const CSS: &str = "\

@@ -46,7 +46,7 @@ pub(crate) fn window(path: &str, name: &str, total: u64) -> SubjectWindow {
     example::window(path, name, &rows)
 }
 
-/// One kernel.
+/// The section of one kernel.
 pub(crate) fn single() -> PageSection {
     let windows = vec![Explain::new(window("switch.yield", "k", 3000), None)];
     PageSection::Result { result: Box::new(result("6.1.0", [3000, 900, 5000])), windows }
@@ -127,7 +127,7 @@ fn build_session(ticks: [u64; 2]) -> Times {
     Times { notes: vec![HOSTILE.to_owned()], ..times }
 }
 
-/// Times of a session.
+/// The section of a session's times.
 pub(crate) fn session() -> PageSection {
     let times = build_session([9050, 1050]);
     let shown = times.paths.iter().map(|path| path.path.clone()).collect();
@@ -176,7 +176,7 @@ pub(crate) fn explained() -> PageSection {
     }
 }
 
-/// Three kernels, measured differently.
+/// A history of three kernels, which were measured differently.
 pub(crate) fn history() -> PageSection {
     let kernels = [("5.10-x", 2500), ("6.1-x", 3000), ("6.12-x", 3034)];
     let results =

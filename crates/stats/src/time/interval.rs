@@ -6,9 +6,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// A closed range, in the unit of what it is of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 

@@ -16,7 +16,7 @@
 pub enum Quantile {
     /// The 25th percentile: the level of a replicate.
     P25,
-    /// The median.
+    /// The 50th percentile, which is the median.
     P50,
     /// The 99th percentile.
     P99,
@@ -25,7 +25,6 @@ pub enum Quantile {
 }
 
 impl Quantile {
-    /// The share, in thousandths.
     pub fn thousandths(self) -> usize {
         match self {
             Self::P25 => 250,

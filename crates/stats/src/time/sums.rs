@@ -27,7 +27,7 @@ pub(super) fn regular(count: usize) -> Vec<usize> {
 pub(super) enum Sums {
     /// How many choices have each sum, from 0; and how many there are.
     Counted { choices: Vec<f64>, all: f64 },
-    /// The sum of many.
+    /// The normal distribution, for a sum of many.
     Normal { mean: f64, deviation: f64 },
 }
 

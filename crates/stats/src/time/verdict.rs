@@ -126,9 +126,9 @@ pub enum Cause {
 /// The verdict on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// New takes longer.
+    /// New takes longer than base.
     Slower,
-    /// New takes less long.
+    /// New takes less time than base.
     Faster,
     /// The difference is less than the margin.
     Equal,
@@ -139,7 +139,6 @@ pub enum Verdict {
 /// A verdict and what carries it. Differences are logarithms of the ratio of new to base.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
-    /// The verdict.
     pub verdict: Verdict,
     /// Hodges and Lehmann's estimate of the difference. None without replicates.
     pub estimate: Option<f64>,
@@ -172,7 +171,7 @@ pub struct PathPairs<'a> {
 pub struct PathLevels<'a> {
     /// ln A of each process or boot.
     pub base: &'a [f64],
-    /// ln B of each.
+    /// ln B of each process or boot.
     pub new: &'a [f64],
     /// ln A and ln A′ of each, of the same session; where A has no copy, two halves of it.
     pub null: [&'a [f64]; 2],
@@ -339,7 +338,7 @@ impl Estimated {
     }
 }
 
-/// What enough replicates show.
+/// What replicates show if there are enough.
 struct Shown {
     difference: Estimated,
     /// Half of the interval that contains all differences of the family at once with a probability

@@ -34,7 +34,7 @@ pub struct AccountTree {
 /// Where the nodes of a tree begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TreeForm {
-    /// At the row.
+    /// They begin at the row itself.
     #[default]
     Row,
     /// At the outermost calls of each process.
@@ -46,7 +46,6 @@ pub enum TreeForm {
 pub struct AccountNode {
     /// Index of the node that it was made in. It is less than the node's own.
     pub parent: Option<u32>,
-    /// How control came here.
     pub kind: AccountNodeKind,
     /// The block that the call was made in: an address of the kernel's code, or a [`CodePlace`].
     pub site: u64,
@@ -61,7 +60,7 @@ pub enum AccountNodeKind {
     Root(u64),
     /// It stands for all calls that there was no room for.
     Rest,
-    /// By a call.
+    /// Control came by a call.
     Call,
     /// The kernel was entered for this.
     Entry(RowKind),
@@ -70,17 +69,16 @@ pub enum AccountNodeKind {
 /// What a row executed in a block of code, in one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeCell {
-    /// The row's kind.
     pub kind: RowKind,
     /// Which of that kind, as in [`super::AccountCell`].
     pub id: u32,
-    /// Index of the node.
+    /// The node's index in the tree's nodes.
     pub node: u32,
     /// The block, as in [`AccountNode`].
     pub block: u64,
     /// Steps of the guest's clock.
     pub steps: u64,
-    /// Instructions retired.
+    /// The number of instructions retired.
     pub instructions: u64,
 }
 
@@ -89,7 +87,7 @@ pub struct TreeCell {
 pub enum CodePage {
     /// One that a packed file has: [`code_hash`] of what is in it.
     Packed(u64),
-    /// One that none has.
+    /// One that no packed file has.
     Made {
         /// Where it is in the memory of the process.
         address: u64,
@@ -101,7 +99,7 @@ pub enum CodePage {
 /// Where code of a program is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CodePlace {
-    /// Index of the page.
+    /// The page's index among those of the stream.
     pub page: usize,
     /// The place in it, in bytes.
     pub offset: u64,

@@ -59,13 +59,11 @@ pub const UNNAMED: u32 = u32::MAX;
 /// One row of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRow {
-    /// What it counts.
     pub kind: RowKind,
     /// Which of that kind: of system calls, exceptions and interrupts the number of the name, or of
     /// an interrupt without a name [`VECTOR`] and its vector; of page faults the error code's low
     /// five bits; 0 of kinds with one row.
     pub id: u32,
-    /// How often.
     pub calls: u64,
     /// Steps of the guest's clock.
     pub steps: u64,
@@ -84,7 +82,6 @@ pub struct AccountRow {
 pub struct Account {
     /// How often the CPU was told to wait.
     pub idled: u64,
-    /// The rows.
     pub rows: Vec<AccountRow>,
     /// The regions that the program marked, in the order in which they first ended.
     pub regions: Vec<AccountRegion>,
@@ -96,9 +93,7 @@ pub struct Account {
     pub event_cells: Vec<EventCell>,
     /// The windows between two points of the kernel that were asked for.
     pub windows: Vec<AccountWindow>,
-    /// The program's processes.
     pub processes: AccountProcesses,
-    /// Their threads.
     pub threads: AccountThreads,
     /// Where its tasks slept, and who woke them.
     pub sleeps: AccountSleeps,
@@ -109,7 +104,6 @@ pub struct Account {
 /// What a row executed in a block of the kernel's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AccountCell {
-    /// The row's kind.
     pub kind: RowKind,
     /// Which of that kind, as in [`AccountRow`]; of a region the number of its name, or
     /// [`FIRST_WINDOW`] and the number of a window between two points of the kernel.
@@ -118,22 +112,19 @@ pub struct AccountCell {
     pub address: u64,
     /// How often it was entered.
     pub times: u64,
-    /// Instructions retired.
+    /// The number of instructions retired.
     pub instructions: u64,
 }
 
 /// How many events of one class a row executed in a block of the kernel's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventCell {
-    /// The row's kind.
     pub kind: RowKind,
     /// Which of that kind, as in [`AccountCell`].
     pub id: u32,
     /// The block's first address; [`USER_CODE`] for all code of programs.
     pub address: u64,
-    /// The event.
     pub event: Event,
-    /// How many there were.
     pub number: u64,
 }
 
@@ -146,7 +137,7 @@ pub struct AccountRegion {
     pub count: u64,
     /// What was executed in it, the first [`MAX_WINDOWS`] times.
     pub windows: Vec<RegionWindow>,
-    /// Executions without any expectation.
+    /// How many executions had no expectation.
     pub unproved: u64,
     /// The texts of the expectations that did not hold, each once.
     pub failed: Vec<String>,
@@ -157,7 +148,7 @@ pub struct AccountRegion {
 pub struct RegionWindow {
     /// Steps of the guest's clock.
     pub steps: u64,
-    /// Instructions retired.
+    /// The number of instructions retired.
     pub instructions: u64,
     /// Of these, those of the program's own code, or another's.
     pub user: u64,
@@ -200,16 +191,12 @@ pub fn counted_events(also: AlsoCounted) -> impl Iterator<Item = Event> {
 /// A region that was marked wrongly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misuse {
-    /// It was not open.
     #[error("the region {0} ends where this thread has none open")]
     EndWithoutBegin(String),
-    /// Another one was.
     #[error("the region {0} ends while {1} is open, which began in it")]
     OtherEnd(String, String),
-    /// Its thread ended before.
     #[error("the region {0} has no end: its thread ended, or the program did")]
     NotEnded(String),
-    /// Too many were.
     #[error("the region {0} is nested deeper than 16")]
     TooDeep(String),
     /// What it is called can't be read.
@@ -229,7 +216,6 @@ pub enum Lost {
     /// A limit of the plugin's.
     #[error("{0}")]
     Limit(&'static str),
-    /// A number without meaning.
     #[error("the plugin gave an unknown reason ({0})")]
     Unknown(u64),
 }
@@ -293,7 +279,7 @@ struct Reader<R> {
     account: Account,
     /// How many windows its regions have together.
     windows: usize,
-    /// Of all runs.
+    /// The pages of code of all runs.
     pages: Vec<CodePage>,
     /// Those that differ: most executions of a region have the same.
     events: HashSet<Arc<Events>>,

@@ -11,7 +11,7 @@ use crate::kernel::points;
 pub struct AccountWindow {
     /// Which, by its place in the table of points.
     pub number: u32,
-    /// How often it began.
+    /// How often the window began.
     pub count: u64,
     /// The first [`MAX_WINDOWS`] times; and the one that was open when the run ended, if there is
     /// one.
@@ -25,7 +25,6 @@ pub struct AccountWindow {
 /// All that was executed from the one point to the other, by any task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelWindow {
-    /// What was executed.
     pub counts: RegionWindow,
     /// Whether its end was seen; else it has at least these counts.
     pub ended: bool,

@@ -37,7 +37,7 @@ pub enum Owner {
 /// What the plugin knows of the processes of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountProcesses {
-    /// Why there are none.
+    /// Why processes were not told apart.
     pub unparted: Option<Unparted>,
     /// Those that it told apart, each after its parent.
     pub processes: Vec<AccountProcess>,

@@ -11,15 +11,13 @@ pub(super) const MAX_SLEEPS: usize = 1 << 12;
 /// kernel switches away from it, and wakes it before it switches back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountSleep {
-    /// Whose tasks.
+    /// Whose tasks they were that slept.
     pub owner: Owner,
     /// In which kind of row, or [`RowKind::Region`].
     pub kind: RowKind,
     /// Which of that kind, as in [`super::AccountRow`]; of a region the number of its name.
     pub id: u32,
-    /// Who woke them.
     pub waker: Waker,
-    /// How often.
     pub count: u64,
     /// Steps from the wake-ups until the tasks ran, of whatever was executed meanwhile.
     pub steps: u64,
@@ -30,21 +28,21 @@ pub struct AccountSleep {
     pub first: u64,
 }
 
-/// What ended sleeps.
+/// What woke a task that slept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Waker {
     /// Whose task executed it; of an interrupt [`Owner::Unknown`].
     pub owner: Owner,
     /// The kind of row that its work is in; of softirqs in a system call that call's.
     pub kind: RowKind,
-    /// Which of that kind.
+    /// Which one of that kind it is.
     pub id: u32,
 }
 
 /// What the plugin knows of the sleeps of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountSleeps {
-    /// Why there are none.
+    /// Why nothing is told of sleeps.
     pub sleepless: Option<Sleepless>,
     /// Whether it is unknown how long the CPU idled at a time.
     pub idle_unknown: bool,

@@ -35,7 +35,7 @@ pub enum ThreadOwner {
 /// What the plugin knows of the threads of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccountThreads {
-    /// Why there are none.
+    /// Why threads were not told apart.
     pub unthreaded: Option<Unthreaded>,
     /// Those that it told apart, the first ones of processes included.
     pub threads: Vec<AccountThread>,

@@ -32,7 +32,7 @@ pub(crate) struct CodeSeen {
 }
 
 impl CodeSeen {
-    /// A window begins.
+    /// Begins a window in all of these.
     pub(crate) fn begin(&mut self) {
         self.lines.begin();
         self.pages.begin();
@@ -79,7 +79,7 @@ impl Block {
 /// The first instructions of a block, executed `count` times.
 pub(crate) struct Piece<'b> {
     block: &'b Block,
-    /// All but the last.
+    /// All of them but the last.
     others: &'b [(Code, u64)],
     last: &'b (Code, u64),
     count: u64,

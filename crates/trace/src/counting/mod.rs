@@ -29,7 +29,7 @@ const MAX_PIECES: u64 = 1 << 20;
 const MAX_WINDOWS: usize = 1 << 20;
 /// Most memory for windows that differ, in bytes: some two hundred times what a guest needs.
 const MAX_MEMORY: usize = 256 << 20;
-/// Longest integer, in bytes.
+/// The longest encoded integer, in bytes.
 const LONGEST: usize = 10;
 
 /// Why a stream of counts can't be read on.
@@ -59,7 +59,7 @@ pub enum CountingError {
 pub struct Counting {
     /// The executions of paths, in the guest's order.
     pub paths: Vec<CountedPath>,
-    /// The windows that differ.
+    /// What windows counted, each result once.
     pub distinct: Vec<WindowEvents>,
     /// Why there is nothing after the last of them; None if the stream ended between two records.
     pub fault: Option<CountingError>,
@@ -68,7 +68,6 @@ pub struct Counting {
 /// One execution of a path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountedPath {
-    /// The path's index.
     pub index: u64,
     /// Its windows, in the order of their ends.
     pub windows: Vec<CountedWindow>,
@@ -76,7 +75,6 @@ pub struct CountedPath {
     pub loose: LoosePoints,
 }
 
-/// One window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedWindow {
     /// What was counted, as a place in [`Counting::distinct`]; None if the counter could not tell.
@@ -92,7 +90,7 @@ pub struct CountedWindow {
 pub struct LoosePoints {
     /// Begins while a window was open: they are in that window.
     pub overlapping: u64,
-    /// Ends while none was.
+    /// Ends while no window was open.
     pub ends: u64,
     /// Windows after the last that the counter reports.
     pub omitted: u64,

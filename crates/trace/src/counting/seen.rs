@@ -23,7 +23,7 @@ impl Seen {
         })
     }
 
-    /// A window begins.
+    /// A new window begins, without any number.
     pub(crate) fn begin(&mut self) {
         self.window += 1;
         self.count = 0;

@@ -22,7 +22,6 @@ pub enum SymbolsError {
          give the kernel's vmlinux with --vmlinux"
     )]
     Restricted,
-    /// No function in it.
     #[error(
         "the symbol table names no function; the kernel needs CONFIG_KALLSYMS, or give its \
          vmlinux with --vmlinux"
@@ -30,7 +29,7 @@ pub enum SymbolsError {
     Empty,
 }
 
-/// One line.
+/// One line of the symbol table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelSymbol<'a> {
     pub(crate) address: u64,

@@ -35,9 +35,9 @@ pub struct ProgramFunction {
 /// A place of the kernel that a debugger can stop at, or look into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Landmark {
-    /// Where it is entered.
+    /// Where the kernel is entered.
     Entry {
-        /// What for.
+        /// What the kernel is entered for.
         kind: RowKind,
         /// Which of that kind, as in [`crate::AccountRow`]; of system calls and page faults it is
         /// not known yet.
@@ -64,18 +64,12 @@ pub enum PlacesError {
         "the kernel's symbol table has no {what}: running programs takes Linux 5.8 or newer, for \
          x86-64, with CONFIG_KALLSYMS"
     )]
-    Missing {
-        /// Which.
-        what: &'static str,
-    },
+    Missing { what: &'static str },
     /// More functions than the plugin takes.
     #[error(
         "the kernel's symbol table has {places} places where it is entered, more than Linux has"
     )]
-    TooMany {
-        /// How many.
-        places: usize,
-    },
+    TooMany { places: usize },
 }
 
 /// Kinds of places, by the letters that `plugin/program/places.h` has for them.
@@ -225,7 +219,7 @@ fn landmarks((letter, range, id): (char, Range<u64>, u64)) -> Vec<(Range<u64>, L
 
 struct Finder<'a> {
     code: &'a KernelCode<'a>,
-    /// What is written already.
+    /// The lines that are written already.
     table: String,
     /// By first address: end, letter, id. One place begins at an address.
     lines: BTreeMap<u64, (u64, char, u64)>,

@@ -6,7 +6,6 @@ use std::fmt;
 /// A window between two points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointWindow {
-    /// What it is called.
     pub name: String,
     /// What the kernel must have been entered from when it begins.
     pub origins: Origins,
@@ -28,7 +27,6 @@ pub struct PointWindow {
 /// A place where control must come, and perhaps from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The place.
     pub place: Place,
     /// Functions from one of which control must come; from anywhere, if there is none.
     pub callers: Vec<String>,
@@ -73,7 +71,7 @@ impl Origins {
         self.0
     }
 
-    /// Either.
+    /// The origins that either of them names.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)

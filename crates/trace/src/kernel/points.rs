@@ -19,7 +19,7 @@ pub enum PointsError {
     /// None of these is a function.
     #[error("this kernel has no function {}", .functions.join(", or "))]
     Missing {
-        /// What was looked for.
+        /// The names that were looked for.
         functions: Vec<String>,
     },
     /// A name is that of several functions.
@@ -27,20 +27,14 @@ pub enum PointsError {
         "this kernel has {} functions that are called {function}: name one by its address, of {}",
         .addresses.len(), hexadecimal(.addresses)
     )]
-    Ambiguous {
-        /// The name.
-        function: String,
-        /// Where they are.
-        addresses: Vec<u64>,
-    },
+    Ambiguous { function: String, addresses: Vec<u64> },
     /// A place is not in the function that it counts from.
     #[error("{function}+{offset:#x} is not in {function}, which has {size:#x} bytes")]
     Beyond {
-        /// The function.
         function: String,
-        /// Bytes from its beginning.
+        /// Bytes from the function's beginning.
         offset: u64,
-        /// Its bytes, at most.
+        /// The function's size in bytes, at most.
         size: u64,
     },
     /// An address is not one of the kernel's.
@@ -62,7 +56,7 @@ fn hexadecimal(addresses: &[u64]) -> String {
 
 /// Most points of a table; `plugin/kernel/points.h` takes as many.
 const MAX_POINTS: usize = 256;
-/// Most windows, likewise.
+/// Most windows of a table; the header takes as many, too.
 pub(crate) const MAX_WINDOWS: usize = 32;
 /// Most ranges of code of one kind, likewise.
 const MAX_RANGES: usize = 512;

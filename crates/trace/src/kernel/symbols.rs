@@ -18,7 +18,6 @@ const MAX_FUNCTION_BYTES: u64 = 1 << 20;
 /// The function that an address lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location<'a> {
-    /// The function's name.
     pub name: &'a str,
     /// The module that it belongs to; `None` for the kernel proper.
     pub module: Option<&'a str>,
@@ -26,7 +25,7 @@ pub struct Location<'a> {
     pub offset: u64,
 }
 
-/// Gives names to addresses.
+/// What can give names to addresses.
 pub trait Resolve {
     /// The function at `address`; `None` if there is none known.
     fn resolve(&self, address: u64) -> Option<Location<'_>>;
@@ -133,12 +132,11 @@ impl Symbols {
         }
     }
 
-    /// Number of functions.
+    /// How many functions the table has.
     pub fn len(&self) -> usize {
         self.table.iter().filter(|symbol| symbol.length > 0).count()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

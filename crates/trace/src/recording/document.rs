@@ -181,7 +181,6 @@ pub enum ExplainFault {
     /// A number of a function or of the window is not that of the nodes.
     #[error("the numbers of its functions do not follow from its call tree")]
     Functions,
-    /// The difference is another.
     #[error("its difference does not follow from its two windows")]
     Difference,
     /// The causes are not those of the difference.

@@ -13,7 +13,7 @@ const MAX_ENTRIES: usize = 1 << 16;
 /// The entry of what is in no line: never counted, so without known lines nothing is.
 pub(crate) const NO_ENTRY: u32 = 0;
 
-/// What a line executed.
+/// A tally of what a line executed.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LineTally {
     pub(crate) instructions: u64,

@@ -26,7 +26,7 @@ const KERNEL: u64 = 1 << 63;
 pub(crate) struct Placed {
     pub(crate) code: Code,
     pub(crate) address: u64,
-    /// The address after it.
+    /// The address after the instruction.
     pub(crate) end: u64,
     /// The function that its address lies in, or [`NAMELESS`].
     pub(crate) function: u32,
@@ -65,7 +65,7 @@ pub(crate) struct Named {
     pub(crate) is_thunk: bool,
     /// Its entry, of several functions with this name the lowest met.
     pub(crate) entry: Option<u64>,
-    /// The line of that.
+    /// The source line of its entry.
     source: Option<SourceLine>,
     /// The first of its lines met where it is inlined.
     inlined: Option<SourceLine>,
@@ -83,7 +83,7 @@ impl Named {
     }
 }
 
-/// See the file's head.
+/// The instructions and functions of a recording.
 pub(crate) struct Listing<'r> {
     resolver: &'r dyn Resolve,
     pub(crate) instructions: Vec<Placed>,
@@ -133,7 +133,7 @@ impl<'r> Listing<'r> {
         number
     }
 
-    /// Adds the next instruction.
+    /// Adds the next instruction, with what is looked up once.
     pub(crate) fn define(&mut self, instruction: &Instruction) {
         let address = instruction.address;
         let resolver = self.resolver;

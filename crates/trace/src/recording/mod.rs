@@ -51,7 +51,6 @@ pub struct WindowCounts {
 /// A trace's contents. See [`decode`].
 #[derive(Debug)]
 pub struct Recording {
-    /// Its windows.
     pub windows: WindowCounts,
     /// How often each number of instructions occurred in windows without an interrupt.
     pub totals: BTreeMap<u64, u64>,

@@ -84,7 +84,7 @@ struct Draft {
 /// Where a node of the plugin's is in the tree that is made.
 #[derive(Clone, Copy, Default)]
 struct Home {
-    /// `None` above all nodes.
+    /// The node in that tree; `None` above all nodes.
     at: Option<u32>,
     /// The function that was called; `None` of a process, which is in no function.
     function: Option<u32>,

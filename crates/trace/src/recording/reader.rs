@@ -64,7 +64,7 @@ pub enum TraceError {
     Io(#[from] io::Error),
 }
 
-/// Why a recording ended.
+/// Why a recording came to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// All windows asked for were recorded.
@@ -78,7 +78,7 @@ pub enum Stop {
 /// An instruction as it stood in memory when it was first executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
-    /// Virtual address.
+    /// The virtual address of its first byte.
     pub address: u64,
     /// Physical address; all ones if unknown, as it is to the recorder.
     pub physical: u64,
@@ -95,23 +95,23 @@ impl Instruction {
         Some(Self { address, physical: u64::MAX, length, bytes })
     }
 
-    /// Its machine code.
+    /// The bytes of its machine code.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// The address after it.
+    /// The address of the byte after it.
     pub fn end(&self) -> u64 {
         self.address.wrapping_add(u64::from(self.length))
     }
 }
 
-/// One record, checked.
+/// One record of a trace, checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Item {
     /// Defines the next instruction number: 0, 1, 2, …
     Instruction(Instruction),
-    /// A window opens.
+    /// A window with this number opens.
     Begin(u64),
     /// What was open is no window after all.
     Dropped,
@@ -119,11 +119,11 @@ pub enum Item {
     BeginWhole(u64),
     /// The same of one that counts from its first stamp to its last.
     BeginStamped(u64),
-    /// The open window closes.
+    /// The open window, which has this number, closes.
     End(u64),
     /// The instructions `first`, `first + 1`, … began to execute, `count` of them.
     Run {
-        /// Number of the first.
+        /// The number of the first instruction.
         first: u32,
         /// How many, at least one.
         count: u32,

@@ -2,7 +2,7 @@
 //!
 //! The same model as the counter's (`plugin/common/return_stack.h`), which says where it is from.
 
-/// Addresses that are kept.
+/// How many addresses are kept.
 const DEPTH: usize = 32;
 
 /// The addresses after the calls that have not returned, the last ones.
@@ -12,12 +12,11 @@ pub(crate) struct ReturnStack {
     /// Where the next one goes, modulo [`DEPTH`].
     top: usize,
     depth: usize,
-    /// An address was overwritten.
+    /// Whether an address was overwritten.
     forgot: bool,
 }
 
 impl ReturnStack {
-    /// Forgets all calls.
     pub(crate) fn clear(&mut self) {
         (self.depth, self.forgot) = (0, false);
     }

@@ -54,10 +54,10 @@ impl Latest {
     }
 }
 
-/// How much was executed.
+/// How many instructions and steps were executed.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Extent {
-    /// Retired instructions.
+    /// The number of instructions retired.
     pub(crate) instructions: u64,
     /// Steps of the guest's clock.
     pub(crate) clock: u64,
@@ -83,14 +83,14 @@ pub(crate) struct Window {
     pub(crate) unmatched: u64,
     /// As of the first stamp.
     pub(crate) return_stack: ReturnStack,
-    /// Stamps so far.
+    /// How many stamps there were so far.
     pub(crate) stamps: u64,
     /// Whether all of it counts, and not what is between its first stamp and its last.
     pub(crate) whole: bool,
     /// Whether it is one between two points of the kernel: interrupts belong to it.
     pub(crate) waits: bool,
     pub(crate) tentative: Extent,
-    /// What counts.
+    /// What has settled and counts.
     pub(crate) total: Extent,
     /// Differs from window to window, and is never 0.
     epoch: u32,
@@ -121,7 +121,6 @@ impl Window {
         }
     }
 
-    /// A new window opens.
     pub(crate) fn open(&mut self) {
         self.arena.clear(Listing::UNATTRIBUTED);
         self.lines.clear();

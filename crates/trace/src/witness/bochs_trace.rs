@@ -30,7 +30,6 @@ const END: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 2, b'M', b'P'];
 pub struct TracedLine {
     /// Steps of the clock until then.
     pub clock: u64,
-    /// The instruction.
     pub instruction: Instruction,
 }
 

@@ -16,7 +16,6 @@ const MOST_FRAMES: usize = 16;
 pub struct Crossing {
     /// Steps of the clock until then.
     pub clock: u64,
-    /// What happened.
     pub what: Crossed,
 }
 
@@ -25,9 +24,9 @@ pub struct Crossing {
 pub enum Crossed {
     /// The run began, in the program's own code.
     Begin,
-    /// The kernel was entered.
+    /// The kernel was entered, for this row.
     Enter {
-        /// What for.
+        /// What it was entered for.
         kind: RowKind,
         /// Which of that kind, as in [`crate::AccountRow`].
         id: u32,
@@ -40,7 +39,6 @@ pub enum Crossed {
     Switch {
         /// Each task has another number.
         from: u64,
-        /// The same.
         to: u64,
     },
     /// The current task is new.
@@ -52,13 +50,10 @@ pub enum Crossed {
 /// A row of a run, by the clock alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SteppedRow {
-    /// What it counts.
     pub kind: RowKind,
     /// Which of that kind, as in [`crate::AccountRow`].
     pub id: u32,
-    /// How often.
     pub calls: u64,
-    /// Steps of the clock.
     pub steps: u64,
 }
 

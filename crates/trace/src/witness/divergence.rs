@@ -25,15 +25,14 @@ use crate::{
 
 /// Executions alike after which two lists are joined again.
 const JOINT: usize = 24;
-/// Bytes of a page.
+/// The size of a page, in bytes.
 const PAGE: u64 = 4096;
 
-/// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interpreter {
     /// The one whose executions are given first.
     Qemu,
-    /// The other.
+    /// The one whose executions are given second.
     Bochs,
 }
 
@@ -70,9 +69,8 @@ pub struct Divergence {
     pub place: String,
     /// Its mnemonic: `je`.
     pub mnemonic: String,
-    /// Why they diverge there.
     pub cause: Cause,
-    /// How often.
+    /// How often they diverge there.
     pub times: u64,
     /// Executions that Bochs has more, until they are joined again.
     pub difference: i64,
@@ -214,7 +212,7 @@ impl Identity {
     }
 }
 
-/// The instructions of both.
+/// The different instructions of both interpreters.
 #[derive(Default)]
 struct Table {
     numbers: HashMap<Identity, u32>,

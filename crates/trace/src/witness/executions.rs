@@ -27,7 +27,7 @@ pub const MOST_EXECUTIONS: usize = 16 << 20;
 /// last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Executed {
-    /// The different instructions.
+    /// The different instructions that were executed.
     pub(crate) instructions: Vec<Instruction>,
     /// What was executed, as places in `instructions`.
     pub(crate) flow: Vec<u32>,
@@ -52,13 +52,11 @@ pub enum NotExecuted {
     /// The recording ended before the window did.
     #[error("the recording ended before the window did")]
     Short,
-    /// The recording is damaged.
     #[error("the recording is damaged")]
     Damaged,
     /// More executions than are kept.
     #[error("the window has more than {MOST_EXECUTIONS} executions")]
     Long,
-    /// Fewer than two stamps.
     #[error("the window has no two readings of the clock")]
     Unstamped,
 }

@@ -14,13 +14,13 @@ use crate::{
 /// What the interpreters' clocks counted of one window each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claims {
-    /// Steps of QEMU's clock.
+    /// How many steps QEMU's clock made.
     pub clock: u64,
     /// Of these, last checks of string instructions, which Bochs does not have.
     pub checks: u64,
     /// Exceptions, which are steps of Bochs' clock only.
     pub faults: u64,
-    /// Steps of Bochs' clock.
+    /// How many steps Bochs' clock made.
     pub bochs: u64,
 }
 
@@ -105,7 +105,7 @@ fn not_of_qemu(executed: &Executed, faults: Faults, claims: Claims) -> Option<St
     })
 }
 
-/// The same of Bochs'.
+/// What of Bochs' count its trace does not have.
 fn not_of_bochs(executed: &Executed, faults: Faults, claims: Claims) -> Option<String> {
     let recorded = steps(executed, faults);
     if recorded == claims.bochs && executed.clock == Some(claims.bochs) {

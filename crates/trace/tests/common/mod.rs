@@ -56,7 +56,7 @@ fn signed(out: &mut Vec<u8>, value: i64) {
     unsigned(out, (value << 1 ^ value >> 63).cast_unsigned());
 }
 
-/// A trace being written.
+/// A trace that is being written.
 pub struct Writer {
     pub bytes: Vec<u8>,
     numbers: HashMap<(u64, Vec<u8>), u32>,

@@ -39,7 +39,7 @@ const LOCKABLE: OFlags =
 pub struct Caller<'a> {
     /// The longest that another process is waited for.
     pub limit: Duration,
-    /// Ends the waiting.
+    /// Ends the waiting when the user interrupts.
     pub interrupt: &'a Interrupt,
     /// Told of waiting, and of files that are no use.
     pub progress: &'a dyn Fn(Progress<'_>),

@@ -20,27 +20,26 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 const MAGIC: &[u8; 8] = b"PMENTRY1";
-/// Where the checksum is.
+/// The checksum's offset in an entry, in bytes.
 const SUM: usize = 8;
 /// Where what it covers begins.
 const SUMMED: usize = 12;
-/// Where the key begins.
+/// The key's offset in an entry, in bytes.
 const KEY: usize = 16;
 /// Hexadecimal digits of a name.
 const DIGITS: usize = 32;
 /// Bytes that are read at a time.
 const BLOCK: usize = 1 << 20;
 
-/// What an entry holds.
+/// What an entry of the cache holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A result document.
     Result,
-    /// Recorded windows of paths.
+    /// Windows of paths that were recorded.
     Recordings,
     /// A guest paused at START, or at READY if it has booted with its parcel.
     Snapshot,
-    /// A kernel's symbols.
+    /// The symbols of a kernel.
     Symbols,
     /// Nothing: that it is there says that a QEMU passed the self-test.
     Passed,

@@ -64,15 +64,12 @@ pub enum ConditionError {
          netns:bridge, which is two pairs and a bridge"
     )]
     Netns(String),
-    /// It names no tracepoint.
     #[error(
         "{0}: a tracepoint is written tracepoint:GROUP:EVENT, as in tracepoint:sched:sched_switch"
     )]
     Tracepoint(String),
-    /// It names no function.
     #[error("{0}: a function is written as the kernel's symbol table has it, without an offset")]
     Function(String),
-    /// It names no module.
     #[error("{0}: a module is written as `lsmod` prints it, as in module:nf_tables")]
     Module(String),
     /// They are no BPF programs that are known, or too many.

@@ -5,9 +5,9 @@ use pathmeter_wire::condition::{FilterFlags, Restraint};
 /// A filter of system calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// How it is shown.
+    /// The name by which it is shown.
     pub name: String,
-    /// How it is installed.
+    /// The flags it is installed with.
     pub flags: FilterFlags,
     /// The program, as the kernel takes it.
     pub program: Vec<u8>,
@@ -22,10 +22,10 @@ impl Filter {
     }
 }
 
-/// A ruleset of Landlock.
+/// A ruleset for Landlock, a security module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruleset {
-    /// How it is shown.
+    /// The name by which it is shown.
     pub name: String,
     /// The ruleset, as the agent reads it (`pathmeter_wire::ruleset`).
     pub bytes: Vec<u8>,

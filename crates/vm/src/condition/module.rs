@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct Module {
     /// Its name, as `lsmod` prints it.
     pub name: String,
-    /// The ELF file, unpacked.
+    /// The module's ELF file, already unpacked.
     pub bytes: Arc<[u8]>,
     /// Whether it need not be loaded, and may refuse.
     pub optional: bool,

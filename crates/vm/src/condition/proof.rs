@@ -21,9 +21,8 @@ pub fn known_words() -> impl Iterator<Item = &'static str> {
 /// What is known of a setting in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proof {
-    /// The setting.
     pub setting: String,
-    /// Whether it took effect.
+    /// Whether the setting took effect.
     pub state: ProofState,
     /// The file that shows it, and what that reads; or why nothing does.
     pub shown: String,
@@ -68,7 +67,7 @@ enum Test {
     Listed,
     /// The list has the value's words, and no others but those that are always there.
     Modules,
-    /// The file is there.
+    /// The file is there at all.
     Exists,
     /// It reads 1, for a letter of the value.
     Letter,
@@ -81,14 +80,14 @@ enum Test {
 /// What shows a word of the command line with some of its values.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// The parameter.
+    /// The parameter of the command line.
     word: &'static str,
     /// Its values, `|` between them; none for a word without a value, `*` for all that no other
     /// row has.
     values: &'static str,
     file: File,
     test: Test,
-    /// Where Linux does so.
+    /// Where Linux's source does this.
     #[cfg_attr(not(test), expect(dead_code, reason = "for readers of the table"))]
     source: &'static str,
     help: Option<&'static str>,
@@ -131,7 +130,7 @@ enum Judged {
 /// A setting that the kernel ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ignored {
-    /// What the kernel has.
+    /// In words, what the kernel has.
     pub(crate) what: String,
     pub(crate) help: Option<&'static str>,
     /// Whether no guest like this one can have it.

@@ -15,11 +15,9 @@ use crate::condition::tool::Tool;
 pub enum Setting {
     /// A word of the kernel's command line.
     Boot(String),
-    /// A sysctl.
     Sysctl {
         /// Its name, as sysctl(8) takes it.
         name: String,
-        /// Its value.
         value: String,
     },
     /// A filter that each system call of what is measured passes through.
@@ -33,9 +31,8 @@ pub enum Setting {
     },
     /// A file below `/sys`.
     Sysfs {
-        /// Its path there.
+        /// The file's path below `/sys`.
         path: String,
-        /// Its value.
         value: String,
     },
     /// So many layers of Landlock that allow all, which measured processes restrict themselves by.
@@ -62,7 +59,6 @@ pub enum Setting {
     Bpf {
         /// Their type and what they are attached to, as in `fentry:vfs_read`.
         place: String,
-        /// How many there are.
         programs: u32,
     },
     /// The file system that the program of `run` begins in.
@@ -71,7 +67,7 @@ pub enum Setting {
     Uprobe {
         /// The guest's path of the program, or of a library that it uses.
         file: String,
-        /// The function.
+        /// The name of the function.
         symbol: String,
         /// Where in the file it is; not known without the program.
         offset: Option<u64>,
@@ -88,7 +84,6 @@ pub enum Netns {
 }
 
 impl Netns {
-    /// All of them.
     pub(super) const ALL: [Self; 2] = [Self::Veth, Self::Bridge];
 
     /// Its name, which stands after the colon.

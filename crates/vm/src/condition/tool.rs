@@ -65,7 +65,7 @@ pub trait Sources {
     fn maker(&self, file_system: &str) -> Option<Result<Tool, ConditionError>>;
 }
 
-/// Filters alone.
+/// A function gives filters, and nothing else.
 impl<F: Fn(&str) -> Result<Filter, String>> Sources for F {
     fn filter(&self, name: &str) -> Result<Filter, String> {
         self(name)

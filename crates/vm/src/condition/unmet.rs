@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 /// A setting that can't be had in the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unmet {
-    /// The setting.
     pub setting: String,
     /// Whether the kernel knows it.
     pub cause: UnmetCause,
-    /// What the kernel did.
+    /// In words, what the kernel did.
     pub what: String,
     /// What the user can do about it; nothing for what is known of the boot, and so is kept.
     #[serde(skip)]

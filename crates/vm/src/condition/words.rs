@@ -216,7 +216,7 @@ const BPF_PLACES: [&str; 16] = [
     "tcx:ingress",
     "tcx:egress",
 ];
-/// Those that take one.
+/// Places that take only one program.
 const BPF_ALONE: [&str; 3] = ["xdp:lo", "netfilter:input", "netfilter:output"];
 
 /// BPF programs: their type, what they are attached to, and how many there are.

@@ -31,7 +31,7 @@ pub(crate) fn may_lose(plan: &Plan, lost: usize, index: usize) -> bool {
 /// A program of the user's, as the agent is handed it. No byte string has a NUL in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// Perturbed runs.
+    /// How many perturbed runs are made.
     pub runs: u32,
     /// Bytes that a file may grow to.
     pub file_limit: u64,
@@ -41,7 +41,6 @@ pub struct Job<'a> {
     pub stdin: Option<&'a str>,
     /// Its arguments, its own name first.
     pub arguments: &'a [Vec<u8>],
-    /// Its environment.
     pub environment: &'a [Vec<u8>],
 }
 
@@ -83,7 +82,7 @@ pub struct Parcel {
 }
 
 impl Parcel {
-    /// For paths.
+    /// For the paths of this plan.
     pub fn of_paths(plan: &Plan, condition: &Condition) -> Self {
         Self::of(("plan", plan.to_string().into_bytes()), condition)
     }

@@ -65,7 +65,7 @@ pub(crate) struct QemuGuest {
     panicked_at: Option<Instant>,
     /// Since when it is paused while a frame is awaited.
     paused_at: Option<Instant>,
-    /// QEMU's.
+    /// QEMU's version, major and minor.
     version: (u32, u32),
     /// What it is doing, for errors.
     step: Step,

@@ -20,7 +20,6 @@ pub(crate) const KILLED_HELP: &str = "\
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// It can't be run.
     #[error("can't be run: {0}")]
     Run(#[from] std::io::Error),
     /// It did not end in time.
@@ -36,14 +35,10 @@ pub enum AskError {
 pub enum QemuError {
     /// Not on PATH, or not where the user said.
     #[error("{} was not found{}", .path.display(), if has_folder(.path) { "" } else { " on PATH" })]
-    Missing {
-        /// What was looked for.
-        path: PathBuf,
-    },
+    Missing { path: PathBuf },
     /// It can't be executed, or doesn't answer.
     #[error("{} {error}", .path.display())]
     Ask {
-        /// What was run.
         path: PathBuf,
         /// Why there was no answer.
         error: AskError,
@@ -51,9 +46,8 @@ pub enum QemuError {
     /// It ran, but could not say its version.
     #[error("{} could not say its version ({how}){errors}", .path.display())]
     Mute {
-        /// What was run.
         path: PathBuf,
-        /// How it ended.
+        /// How the program ended, in words.
         how: String,
         /// The end of what it complained about.
         errors: Tail,
@@ -61,7 +55,6 @@ pub enum QemuError {
     /// It ran, but said nothing that is a QEMU's version.
     #[error("{} is not QEMU: asked for its version it said {said:?}", .path.display())]
     Foreign {
-        /// What was run.
         path: PathBuf,
         /// The beginning of its answer.
         said: String,
@@ -69,9 +62,8 @@ pub enum QemuError {
     /// It was built without something, or may not use it here.
     #[error("{}: {means}{errors}", .path.display())]
     Lacks {
-        /// What was run.
         path: PathBuf,
-        /// What it lacks.
+        /// What it lacks, in words.
         means: &'static str,
         /// The end of what it complained about.
         errors: Tail,
@@ -82,11 +74,8 @@ pub enum QemuError {
         .path.display(), since_words(*.since), nearest_words(*.nearest)
     )]
     Cpu {
-        /// What was run.
         path: PathBuf,
-        /// Its version.
         version: String,
-        /// The profile.
         profile: Box<str>,
         /// What it has no name for.
         missing: String,
@@ -97,12 +86,7 @@ pub enum QemuError {
     },
     /// Its version lacks what we need.
     #[error("{} is QEMU {version}; {}.{} or newer is needed", .path.display(), OLDEST.0, OLDEST.1)]
-    Old {
-        /// What was run.
-        path: PathBuf,
-        /// Its version.
-        version: String,
-    },
+    Old { path: PathBuf, version: String },
 }
 
 impl QemuError {

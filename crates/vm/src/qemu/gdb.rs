@@ -37,13 +37,13 @@ pub(crate) struct Patience<'a> {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The user interrupted it.
+    /// The user interrupted the wait.
     Interrupted,
-    /// The limit has passed.
+    /// The guest's limit has passed.
     Late,
     /// QEMU has closed the channel.
     Gone,
-    /// The channel failed.
+    /// Reading or writing the channel failed.
     Failed(io::Error),
     /// QEMU answered something else than it should.
     Answer { command: String, answer: String },
@@ -106,7 +106,7 @@ impl Stub {
         }
     }
 
-    /// A register's value.
+    /// Reads the value of a register.
     pub(crate) fn read(
         &mut self,
         register: Register,
@@ -117,7 +117,7 @@ impl Stub {
         value(&answer).ok_or_else(|| unexpected(&command, &answer))
     }
 
-    /// Sets a register.
+    /// Sets a register to this value.
     pub(crate) fn write(
         &mut self,
         register: Register,

@@ -10,20 +10,15 @@ use serde_json::{Value, json};
 /// Longest line accepted from QEMU, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
-/// Something that QEMU said.
+/// A message that QEMU sent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum QmpMessage {
     /// The answer to a command.
     Return(Value),
     /// A command's failure, in QEMU's words.
     Error(String),
-    /// Something that happened.
-    Event {
-        /// Its name.
-        name: String,
-        /// What goes with it.
-        data: Value,
-    },
+    /// QEMU tells that something happened.
+    Event { name: String, data: Value },
 }
 
 /// The lines of the control channel, as they arrive.
@@ -31,7 +26,7 @@ pub(crate) enum QmpMessage {
 pub(crate) struct Lines(Vec<u8>);
 
 impl Lines {
-    /// Appends bytes read.
+    /// Appends bytes that were read.
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }

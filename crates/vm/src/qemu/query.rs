@@ -31,7 +31,6 @@ pub(crate) struct Answer {
     pub(crate) output: String,
     /// The beginning of its standard error.
     pub(crate) errors: String,
-    /// How it ended.
     pub(crate) status: ExitStatus,
 }
 
@@ -119,7 +118,7 @@ impl Question {
 
 /// One of the program's outputs, as far as it was read.
 struct Output {
-    /// Until its end.
+    /// None from its end on.
     stream: Option<File>,
     bytes: Vec<u8>,
 }

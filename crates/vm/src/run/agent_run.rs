@@ -14,11 +14,11 @@ use crate::{
 /// What was heard of the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AgentEvent {
-    /// A path is begun.
+    /// The agent begins a path.
     Begin,
     /// A path has been run once more.
     Outcome,
-    /// All runs are done.
+    /// All runs of paths are done.
     Done,
 }
 
@@ -102,7 +102,7 @@ impl<'a, G: Guest> AgentRun<'a, G> {
     }
 }
 
-/// What one frame means.
+/// What one frame of the agent's means.
 enum Frame {
     Begin(message::Place),
     Outcome,

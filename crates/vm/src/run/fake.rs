@@ -24,10 +24,10 @@ use crate::{
     run::guest::{Extra, Guest},
 };
 
-/// Where a fault strikes.
+/// Where in a guest's run a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum At {
-    /// Before it is paused.
+    /// Before the guest is paused.
     Boot,
     /// After it has its parcel, before READY.
     Parcel,
@@ -37,10 +37,10 @@ pub(crate) enum At {
     Before(usize),
 }
 
-/// What happens there.
+/// What happens where a fault strikes.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// The guest ends so.
+    /// The guest ends for this cause.
     Dies(GuestCause),
     /// The agent sends this frame, then goes on.
     Sends(Vec<u8>),
@@ -78,7 +78,7 @@ impl FakeHost {
         Rc::new(Self { faults: vec![(at, fault)], ..Self::default() })
     }
 
-    /// How guests were started.
+    /// How the guests so far were started.
     pub(crate) fn origins(&self) -> Vec<Origin> {
         self.started.borrow().iter().map(|(origin, _)| *origin).collect()
     }
@@ -302,7 +302,7 @@ impl FakeGuest {
 /// Where it waits for its parcel.
 pub(crate) const ROOM: Memory = Memory { address: 1 << 40, length: 1 << 20 };
 
-/// Its symbols.
+/// The symbols of the fake guest's kernel.
 pub(crate) const SYMBOLS: &[u8] = b"ffffffff81000000 T _text\n";
 
 /// The sample of every window of this path.

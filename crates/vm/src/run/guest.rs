@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct Extra {
     /// Descriptors, by the number they shall have.
     pub(crate) files: Vec<(i32, OwnedFd)>,
-    /// Arguments for QEMU.
+    /// Further arguments for QEMU's command line.
     pub(crate) arguments: Vec<String>,
     /// By which the recorder, if that is loaded, says that it gave up.
     pub(crate) alarm: Option<Alarm>,
@@ -51,7 +51,7 @@ impl Extra {
 
 /// A guest, paused or running. Dropping it ends it.
 pub(crate) trait Guest: Sized {
-    /// What it runs in.
+    /// What such a guest runs in.
     type Host;
 
     /// A new guest, paused: before its kernel's first instruction, or restored, as `origin` says;

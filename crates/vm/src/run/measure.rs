@@ -20,12 +20,11 @@ use crate::{
     },
 };
 
-/// A measured kernel.
+/// What came of measuring a kernel.
 #[derive(Debug)]
 pub struct MeasuredKernel<C> {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
-    /// What started it.
     pub firmware: Firmware,
     /// What it printed about its CPU.
     pub facts: Facts,

@@ -20,7 +20,6 @@ pub enum PathStatus {
 /// What came of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathOutcome {
-    /// How it ended.
     pub status: PathStatus,
     /// What the probe noticed, in the first run: (name, value).
     pub checks: Vec<(String, String)>,

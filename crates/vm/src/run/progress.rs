@@ -9,38 +9,35 @@ pub enum Progress<'a> {
     Loading,
     /// Another process is making what is wanted.
     Waiting,
-    /// The kernel boots.
+    /// The kernel is being booted.
     Booting,
     /// Groups of paths are measured, each in a guest of its own.
     Groups {
-        /// How many.
         count: usize,
         /// How long they took the last time, if that is known.
         took: Option<Duration>,
     },
     /// A path is being run.
     Running {
-        /// The path's name.
         path: &'a str,
         /// Runs done, over all paths and runs.
         done: u64,
-        /// Runs to do.
+        /// How many runs there are in all.
         of: u64,
     },
     /// The user's program is being run.
     Program {
-        /// Runs done.
+        /// How many runs are done.
         done: u64,
-        /// Runs to do.
+        /// How many runs there are in all.
         of: u64,
     },
     /// A benchmark of the user's program is being measured.
     Benchmark {
-        /// Its name.
         name: &'a str,
-        /// Benchmarks done.
+        /// How many benchmarks are done.
         done: u64,
-        /// Benchmarks to do.
+        /// How many benchmarks there are in all.
         of: u64,
     },
     /// Something the user should know.

@@ -35,7 +35,7 @@ use crate::{
     run::snapshot::Snapshot,
 };
 
-/// A recorded path.
+/// What came of recording a path.
 #[derive(Debug)]
 pub struct Recorded<R> {
     /// What the reader of the trace made of it.

@@ -20,11 +20,9 @@ pub struct Kernel<'a> {
 pub struct Request<'a> {
     /// The QEMU to run it in.
     pub qemu: &'a Qemu,
-    /// The kernel.
     pub kernel: Kernel<'a>,
-    /// The guest's machine.
     pub settings: &'a Settings,
-    /// Perturbed runs.
+    /// How many perturbed runs are made.
     pub runs: u32,
     /// Where snapshots are kept; `None` keeps none.
     pub cache: Option<&'a Cache>,
@@ -33,7 +31,6 @@ pub struct Request<'a> {
     /// Where windows begin and end that lie between two points of the kernel, as the plugins read
     /// it; empty if there are none.
     pub points: &'a [u8],
-    /// The user's interrupt.
     pub interrupt: &'a Interrupt,
     /// Told how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),

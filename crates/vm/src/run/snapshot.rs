@@ -26,9 +26,9 @@ use crate::{
     run::guest::{Extra, Guest},
 };
 
-/// Bytes before the description.
+/// How many bytes precede the description.
 const HEADER: usize = 4;
-/// Longest description.
+/// The longest description that is read, in bytes.
 const MAX_ABOUT: u32 = 1 << 20;
 
 /// What must be known of the kernel to restore it without its image.
@@ -79,7 +79,7 @@ impl Description {
     }
 }
 
-/// A whole, checked snapshot.
+/// A whole snapshot, which was checked.
 #[derive(Debug)]
 pub struct Snapshot {
     file: File,
@@ -124,7 +124,7 @@ impl Snapshot {
         Ok(about.map(|about| Self { file, begin, stream, about, cached_as: None }))
     }
 
-    /// Writes all of it.
+    /// Writes the whole snapshot to `to`.
     pub(crate) fn write(&self, to: &mut dyn Write) -> io::Result<()> {
         for_each_block(&self.file, self.begin, |block| to.write_all(block))
     }

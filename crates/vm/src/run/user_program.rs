@@ -53,11 +53,10 @@ pub struct Accounting<'a> {
 pub struct RanProgram<C> {
     /// The kernel's release, as its image says.
     pub release: Option<String>,
-    /// What started the kernel.
     pub firmware: Firmware,
     /// What became of the settings of its condition.
     pub proofs: Vec<Proof>,
-    /// The runs, in order.
+    /// How the runs ended, in order.
     pub runs: Vec<ProgramEnd>,
     /// What it wrote to its standard output and standard error in the first run.
     pub outputs: [Written; 2],
@@ -83,7 +82,7 @@ pub struct Unlike {
 pub struct Written {
     /// The beginning; at most [`MAX_KEPT`] bytes.
     pub bytes: Vec<u8>,
-    /// Bytes in all.
+    /// How many bytes were written in all.
     pub total: u64,
 }
 
@@ -96,7 +95,7 @@ pub struct PerfMapFile {
     pub process: u64,
     /// What it holds; less than `total` if it could not be read, or there was no room.
     pub bytes: Vec<u8>,
-    /// Bytes in all.
+    /// How many bytes the file has in all.
     pub total: u64,
 }
 
@@ -239,7 +238,7 @@ struct Heard {
     perf_map_bytes: usize,
 }
 
-/// What one frame means.
+/// What one frame of the agent's means.
 #[derive(Debug, PartialEq, Eq)]
 enum Event {
     Begin(u64),

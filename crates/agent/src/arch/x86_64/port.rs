@@ -22,7 +22,6 @@ pub(crate) fn take_privilege() -> bool {
     sys::iopl(3).is_ok()
 }
 
-/// Ends it.
 pub(crate) fn drop_privilege() {
     let _ = sys::iopl(0);
 }

@@ -72,7 +72,7 @@ pub(super) struct Found {
     pub(super) difference: Difference,
 }
 
-/// Where the answer goes.
+/// The places that the answer is put in.
 pub(super) struct Put<'a> {
     args: &'a BisectArgs,
     screen: &'a Screen,

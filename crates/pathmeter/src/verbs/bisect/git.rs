@@ -8,9 +8,9 @@ use std::process::Output;
 use crate::git::{git_error, line, run};
 use pathmeter_measure::failure::Failure;
 
-/// A work tree.
+/// The work tree that is bisected.
 pub(super) struct Git {
-    /// Its top.
+    /// The folder at the top of the work tree.
     pub(super) top: PathBuf,
     /// Where git keeps what belongs to this work tree.
     pub(super) folder: PathBuf,

@@ -31,7 +31,7 @@ struct Images<'a> {
     question: Question<'a>,
     meter: &'a Meter<'a>,
     screen: &'a Screen,
-    /// The first of all.
+    /// The first of all kernels, which is the good one.
     good: Measured,
     measured: usize,
     skipped: usize,

@@ -55,7 +55,7 @@ impl State {
         }
     }
 
-    /// A new one.
+    /// Begins the state of a new bisection, in a folder within git's.
     pub(super) fn new(
         git_folder: &Path,
         asked: &str,
@@ -125,7 +125,7 @@ impl State {
         names.filter(|entry| entry.path().extension().is_some_and(|it| it == "result")).count()
     }
 
-    /// Removes it.
+    /// Removes its folder, if that is still there.
     pub(super) fn remove(self) -> Result<(), Failure> {
         match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

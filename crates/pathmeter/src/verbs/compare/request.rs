@@ -20,7 +20,6 @@ use pathmeter_report::{Placement, Rows, Shown, ShownOptions};
 
 /// Two sides, what is measured and judged of them, and what is shown of that.
 pub(crate) struct Request<'a> {
-    /// What is compared.
     pub(crate) sides: Sides,
     /// What is measured beside the built-in paths.
     pub(crate) probes: Probes<'a>,

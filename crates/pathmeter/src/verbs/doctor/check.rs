@@ -4,12 +4,10 @@ use anstyle::{AnsiColor, Style as Paint};
 use pathmeter_model::clean;
 use serde::Serialize;
 
-/// One thing looked at.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub(super) name: &'static str,
     pub(super) status: CheckStatus,
-    /// What was found.
     pub(super) found: String,
     /// What to do; nothing if all is well.
     pub(super) advice: Option<String>,

@@ -19,9 +19,9 @@ const TRIED: [&str; 7] = [
     "insn.cpuid",
     "insn.sidt",
 ];
-/// Replicates of each.
+/// Replicates of each path that is tried.
 const REPLICATES: u32 = 10;
-/// Batches of a replicate.
+/// Batches that each replicate has.
 const BATCHES: u32 = 20;
 /// More tasks for a CPU than this disturb.
 const BUSY: f64 = 0.3;

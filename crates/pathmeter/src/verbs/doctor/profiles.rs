@@ -65,7 +65,7 @@ pub(super) fn check(profiles: &[ProfileReport]) -> Option<Check> {
 #[derive(Serialize)]
 pub(super) struct Nearest {
     name: &'static str,
-    /// Features that both have.
+    /// How many features both of them have.
     features_equal: usize,
     /// Features that only this machine has, of those that a profile may have.
     features_missing: Vec<&'static str>,
@@ -79,7 +79,7 @@ pub(super) struct Nearest {
 }
 
 impl Nearest {
-    /// The nearest profile.
+    /// The nearest of the profiles that list features.
     pub(super) fn find() -> Option<Self> {
         let machine = Machine::here().ok()?;
         let distance = |near: &Nearness| near.only_here.len() + near.only_there.len();

@@ -71,7 +71,6 @@ impl<'a> Guests<'a> {
         Self { session, perturb, screen, rows: BTreeMap::new(), times: BTreeMap::new() }
     }
 
-    /// Why some cells failed.
     pub(super) fn into_failures(self) -> Vec<Failure> {
         self.rows.into_values().flat_map(|row| row.failures).collect()
     }

@@ -29,7 +29,6 @@ const MOST_TOLD: usize = 5;
 /// Most paths that an error proposes.
 const MOST_PROPOSED: usize = 8;
 
-/// Shows the steps.
 pub(super) fn show(args: &BlameArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
     args.guest.refuse_pairs()?;
     let inputs: Vec<&Path> =

@@ -15,7 +15,7 @@ use crate::screen::output::Screen;
 /// Where the times of a side come from.
 #[derive(Clone, Copy)]
 pub(crate) enum Side<'a> {
-    /// This machine, measured now.
+    /// This machine, which is measured now.
     Here,
     /// A document of one session, or of several boots.
     Document(&'a Path),

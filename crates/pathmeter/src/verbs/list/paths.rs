@@ -28,7 +28,6 @@ struct Path {
     windows: u32,
 }
 
-/// Prints all paths.
 pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
     let paths: Vec<Path> = Suite::Exact.paths().iter().map(describe).collect();
     if args.json {

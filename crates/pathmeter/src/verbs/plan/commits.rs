@@ -16,7 +16,6 @@ const DIGITS: usize = 12;
 
 /// A commit that is to be measured.
 pub(super) struct Commit {
-    /// Its hash.
     pub(super) hash: String,
     /// When it was committed, in seconds since 1970.
     pub(super) seconds: u64,

@@ -114,7 +114,7 @@ fn text(path: &Path) -> Result<String, Failure> {
 
 /// A plan that is being made.
 struct Draft<'a> {
-    /// The file of wishes.
+    /// The file of wishes, as errors name it.
     named: &'a str,
     bench: Bench,
     screen: &'a Screen,

@@ -7,7 +7,7 @@ use crate::cli::EmitArgs;
 use crate::screen::output;
 use pathmeter_measure::failure::{Exit, Failure};
 
-/// Prints the file.
+/// Prints the file that the engine needs.
 pub(super) fn run(args: &EmitArgs) -> Result<Exit, Failure> {
     let plan = read(&args.plan)?;
     let [name, results] = [&args.plan, &args.results].map(|path| path.to_string_lossy());

@@ -134,7 +134,7 @@ impl<'a> Stand<'a> {
         Ok(image)
     }
 
-    /// The program, packed once.
+    /// A program of the plan, packed when it is first asked for.
     fn program(&self, number: usize) -> Result<Arc<CellProgram>, Failure> {
         let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(program) = programs.get(&number) {

@@ -12,7 +12,6 @@ use pathmeter_measure::failure::{Exit, Failure};
 const LOST: &str = "no folder has this cell's result: have it measured again, pathmeter plan run \
                     PLAN --results FOLDER, and join the folders again";
 
-/// Joins the folders.
 pub(super) fn run(args: &MergeArgs, screen: &Screen) -> Result<Exit, Failure> {
     let sources = args.folders.iter().map(|path| Folder::open(path).map_err(failed));
     let sources = Failure::gather(sources)?;

@@ -45,13 +45,12 @@ const CHANGED: &str = "the file was changed after it was written";
 pub(super) enum Input {
     /// A kernel, not yet read.
     Kernel(PathBuf),
-    /// A result.
     Result(Box<Measurement>),
     /// Two kernels, and what was recorded of their differences.
     Comparison(Box<Comparison>, Vec<Explain>),
-    /// A recording.
+    /// A recorded window or difference by itself.
     Explanation(Box<Explain>),
-    /// Experiments, judged.
+    /// Experiments, with the judgements of their expectations.
     Experiments(Vec<ExperimentReport>),
     /// What the settings of one kernel cost.
     Settings(Vec<SettingsResult>),
@@ -59,11 +58,9 @@ pub(super) enum Input {
     Slope(Box<SlopeResult>),
     /// What a program costs by a number among its arguments.
     ProgramSlope(Box<ProgramSlopeResult>),
-    /// What a history holds.
     History(Box<History>),
     /// Times of a machine: of one session, or of several boots.
     Times(Boots),
-    /// Times of two sides.
     TimeComparison(Box<TimeComparison>),
     /// Counts and times of two sides.
     Joined(Box<Joined>),

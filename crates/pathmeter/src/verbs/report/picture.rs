@@ -40,7 +40,6 @@ pub(super) fn base(args: &ReportArgs) -> Result<Option<HeatBase>, Failure> {
 }
 
 impl Report<'_> {
-    /// Writes the picture.
     pub(super) fn picture(
         mut self,
         base: HeatBase,

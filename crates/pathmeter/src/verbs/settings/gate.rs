@@ -21,7 +21,7 @@ use pathmeter_measure::failure::Failure;
 /// Before the name of a program's row that fails the gate, so that it is told from a path.
 const PROGRAM: &str = "the program's ";
 
-/// What fails a setting.
+/// What decides whether a setting fails.
 pub(super) struct SettingGates {
     events: EventGate,
     budget: Option<BudgetFile>,

@@ -24,7 +24,6 @@ impl From<Vec<SettingsResult>> for Results {
 }
 
 impl Results {
-    /// All of them.
     pub(super) fn all(&self) -> &[SettingsResult] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
@@ -32,7 +31,7 @@ impl Results {
         }
     }
 
-    /// The tables of each.
+    /// The tables of each result, in their order.
     pub(super) fn tables(&self, shown: Rows, style: Style) -> String {
         settings_tables(self.all(), shown, style)
     }

@@ -33,11 +33,9 @@ const MOST_SETTINGS: usize = 256;
 pub(crate) struct Set {
     /// Its name, or its file.
     pub(crate) name: String,
-    /// What it is about.
     pub(crate) title: String,
     /// All that it sets, by one setting, if there is one.
     pub(crate) all: Option<Entry>,
-    /// Its settings.
     pub(crate) settings: Vec<Entry>,
 }
 
@@ -47,7 +45,7 @@ pub(crate) struct Entry {
     pub(crate) condition: Condition,
     /// The same as it is written, with one space between settings.
     pub(crate) text: String,
-    /// Where it is described.
+    /// Where the entry's setting is described.
     pub(crate) source: String,
     /// What it turns off, in words, if it turns something off.
     pub(crate) turns_off: Option<String>,

@@ -50,7 +50,7 @@ const NO_FORK: u32 = 98;
 struct Parameters {
     file: u32,
     output: u32,
-    /// Windows still to execute.
+    /// How many windows are still to be executed.
     windows: u32,
     command: u32,
     number: u32,
@@ -107,11 +107,10 @@ pub(crate) fn execute_windows(
 /// the slow way out of the kernel, `iret`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signalled {
-    /// Neither.
     None = 0,
     /// The one that yields with the flag.
     Setter = 1,
-    /// The other one.
+    /// The other of the two tasks.
     Other = 2,
 }
 

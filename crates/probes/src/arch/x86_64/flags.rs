@@ -32,11 +32,11 @@ pub(crate) const PROBES: Probes = &[
     ),
 ];
 
-/// Direction flag.
+/// The direction flag of the flags register.
 const DF: u64 = 1 << 10;
-/// Nested task.
+/// The nested-task flag of the flags register.
 const NT: u64 = 1 << 14;
-/// Alignment check.
+/// The alignment-check flag of the flags register.
 const AC: u64 = 1 << 18;
 /// CPUID may be used, if it can be toggled.
 const ID: u64 = 1 << 21;

@@ -1,5 +1,4 @@
 //! System call numbers (Linux `arch/x86/entry/syscalls/syscall_64.tbl`).
-#![allow(missing_docs, reason = "names are the kernel's own")]
 pub const READ: usize = 0;
 pub const WRITE: usize = 1;
 pub const OPEN: usize = 2;

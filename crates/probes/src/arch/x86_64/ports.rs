@@ -103,7 +103,7 @@ fn await_partner(board: &Board) -> Outcome {
     Ok(())
 }
 
-/// Asks for one port.
+/// Asks the kernel for access to one port.
 fn allow(port: u16) -> Result<(), Failure> {
     match sys::ioperm(usize::from(port), 1, true) {
         Ok(_) => Ok(()),

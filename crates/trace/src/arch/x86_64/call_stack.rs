@@ -11,7 +11,7 @@ use crate::recording::{arena::Moment, tree::NodeKind};
 #[derive(Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) node: u32,
-    /// Its line's, see `recording/line_counts.rs`.
+    /// The entry of its line, see `recording/line_counts.rs`.
     pub(crate) ledger_entry: u32,
     pub(crate) moment: Moment,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Entry {
     pub(crate) store: Option<u64>,
 }
 
-/// How a frame ends.
+/// How a frame of a task ends.
 #[derive(Clone, Copy)]
 pub(crate) enum End {
     /// By a `ret` from `slot` to `return_to`.
@@ -43,7 +43,7 @@ pub(crate) enum End {
     Leave(Entry),
 }
 
-/// One frame.
+/// One frame of a task.
 #[derive(Clone, Copy)]
 pub(crate) struct CallFrame {
     pub(crate) end: End,
@@ -82,7 +82,7 @@ fn stack_of(slot: u64) -> u64 {
 pub(crate) struct Chain {
     /// The outermost node of the task in this window.
     pub(crate) bottom: u32,
-    /// Where the task is.
+    /// The node that the task is in.
     pub(crate) node: u32,
     frames: Vec<CallFrame>,
     /// The stack of the last return while there were no frames.
@@ -171,7 +171,6 @@ impl Chain {
         frame
     }
 
-    /// Leaves the topmost frame.
     pub(crate) fn leave_top(&mut self) {
         if let Some(top) = self.frames.len().checked_sub(1) {
             self.leave(top);

@@ -16,7 +16,7 @@ pub(crate) enum Flow {
     Jump,
     /// To `target` or to the instruction after it.
     Branch,
-    /// Anywhere, nothing stored.
+    /// Anywhere; no return address is stored.
     JumpIndirect,
     /// To `target`; the return address is stored.
     Call,
@@ -32,7 +32,7 @@ pub(crate) enum Flow {
     SystemReturn,
 }
 
-/// An instruction, taken apart.
+/// An instruction that was taken apart.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Code {
@@ -85,7 +85,7 @@ pub(crate) fn event_of(bytes: &[u8]) -> Option<Event> {
     slow(&taken).map(Event::Slow).or(indirect.then_some(Event::IndirectBranches))
 }
 
-/// The instruction's name.
+/// The instruction's mnemonic in lower case, without operands.
 pub(crate) fn mnemonic(instruction: &Instruction) -> String {
     let bytes = instruction.bytes();
     let taken = Decoder::with_ip(64, bytes, instruction.address, DecoderOptions::NONE).decode();

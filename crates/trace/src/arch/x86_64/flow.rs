@@ -301,7 +301,6 @@ impl Window {
         }
     }
 
-    /// User code goes on.
     fn leave_kernel(&mut self, listing: &mut Listing<'_>, number: u32) {
         match self.current.entry_from_user() {
             Some(index) => self.resume(listing, index, number),

@@ -7,5 +7,5 @@ pub(crate) mod code;
 pub(crate) mod entries;
 mod flow;
 
-/// Longest instruction, in bytes.
+/// The longest instruction there is, in bytes.
 pub const MAX_LENGTH: usize = 15;

@@ -19,7 +19,7 @@ use pathmeter_image::executable_segments;
 use super::register::Register;
 use crate::qemu::gdb::{Patience, Stub, Trouble};
 
-/// The MSR's number.
+/// The number of the MSR `IA32_ARCH_CAPABILITIES`.
 const MSR: u32 = 0x10a;
 /// `mov $0x10a, %edi` and `mov $0x10a, %ecx`: the first argument of a function, or of `rdmsr`.
 const LOADS: [[u8; 5]; 2] = [[0xbf, 0x0a, 0x01, 0, 0], [0xb9, 0x0a, 0x01, 0, 0]];

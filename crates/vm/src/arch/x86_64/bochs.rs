@@ -74,7 +74,6 @@ const FIRST_WITHOUT_GENERIC: u32 = 3;
 /// What the program is called if the user does not say.
 const NAME: &str = "bochs";
 
-/// A Bochs.
 #[derive(Clone, Debug)]
 pub struct Bochs {
     path: PathBuf,

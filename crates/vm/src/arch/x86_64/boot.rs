@@ -16,7 +16,7 @@ pub(crate) fn loaded(boot: &Boot) -> (&[u8], Firmware) {
     }
 }
 
-/// The kernel, unpacked.
+/// The unpacked kernel, an ELF file.
 pub(crate) fn vmlinux(boot: &Boot) -> &[u8] {
     let (Boot::Pvh(vmlinux) | Boot::BzImage { vmlinux, .. }) = boot;
     vmlinux

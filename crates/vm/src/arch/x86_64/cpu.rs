@@ -33,7 +33,7 @@ pub use table::PROFILES;
 /// The guest's CPU, as the user named it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cpu {
-    /// One that is tested.
+    /// One that is tested, under its name.
     Profile(&'static Profile),
     /// One that a file describes.
     File(Arc<CpuFile>),
@@ -50,7 +50,6 @@ pub struct Profile {
     pub machine: &'static str,
     /// What that has and the profile has not, since the interpreter can't execute it.
     pub lacks: &'static [Lack],
-    /// How QEMU is told.
     pub(crate) definition: Definition,
 }
 
@@ -59,7 +58,6 @@ pub struct Profile {
 pub(crate) enum Definition {
     /// This text, as it is.
     Text(&'static str),
-    /// A real machine's CPU.
     Machine(RealCpu),
 }
 

@@ -25,7 +25,6 @@ const CLOCKS: &str = "/sys/devices/system/clocksource/clocksource0/";
 const CLOCK_SOURCE: &str = "kernel/time/clocksource.c";
 const SYSCTLS: &str = "/proc/sys/";
 
-/// The rows.
 pub(super) const ROWS: &[Row] = &[
     // Mitigations.
     state("mitigations", "off", "spectre_v1", &["^Vulnerable"]),

@@ -166,7 +166,7 @@ pub(crate) struct Nearness {
     pub(crate) only_here: Vec<&'static str>,
     /// Features that only the profile has.
     pub(crate) only_there: Vec<&'static str>,
-    /// How many both have.
+    /// How many features both have.
     pub(crate) equal: usize,
 }
 

@@ -160,7 +160,7 @@ fn both(account: &Account, stepped: &[SteppedRow]) -> BTreeMap<Id, WitnessCost> 
     rows
 }
 
-/// What follows for Bochs.
+/// The steps that follow for Bochs' clock from QEMU's.
 fn expected(row: &AccountRow) -> u64 {
     row.steps.saturating_sub(row.checks).saturating_add(row.faults)
 }

@@ -27,7 +27,7 @@ const POISON: u32 = u32::MAX;
 /// A command, and where in its structure the answer stands.
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
-    /// ioctl's second argument.
+    /// The second argument of the ioctl.
     pub(crate) command: usize,
     /// Bytes before the answer, a 32-bit number.
     pub(crate) answer: usize,
@@ -36,9 +36,9 @@ pub(crate) struct Request {
 /// A descriptor, what to ask it, and memory below 4 GiB for the structure.
 pub(crate) struct Target {
     pub(crate) fd: usize,
-    /// As 64-bit programs ask.
+    /// As 64-bit programs ask for it.
     pub(crate) native: Request,
-    /// As 32-bit programs do.
+    /// As 32-bit programs ask for it.
     pub(crate) compat: Request,
     /// How much the answer grows from call to call.
     pub(crate) step: u32,
@@ -86,7 +86,7 @@ impl Target {
         Ok(answer)
     }
 
-    /// Overwrites the answer.
+    /// Overwrites the answer with [`POISON`].
     pub(crate) fn poison(&self, request: Request) {
         // SAFETY: both requests' answers lie within the mapping of `ROOM` bytes, aligned; volatile,
         // since the kernel reads and writes there behind the compiler's back.
@@ -163,7 +163,6 @@ pub(super) fn held(mut fd: usize) -> usize {
     fd
 }
 
-/// The lab's two devices.
 pub(crate) fn devices() -> Result<(Target, Target), Failure> {
     match (Target::device(lab::DEVICE)?, Target::device(lab::SECOND_DEVICE)?) {
         (Some(first), Some(second)) => Ok((first, second)),

@@ -39,7 +39,7 @@ pub(super) struct Memory {
     pub(super) high_at: u64,
 }
 
-/// Why there is none.
+/// Why a kernel can't be placed in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unplaceable {
     /// The kernel has no PVH entry, or is not to be loaded from 1 MiB on.
@@ -48,7 +48,7 @@ pub enum Unplaceable {
     /// The machine has too little memory.
     #[error("{needed} MiB of memory are needed for the kernel and the initramfs alone")]
     TooSmall {
-        /// Needed for both.
+        /// What kernel and initramfs need together, in MiB.
         needed: u64,
     },
     /// A command line that the kernel would cut.

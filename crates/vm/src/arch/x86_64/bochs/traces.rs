@@ -33,7 +33,7 @@ pub struct TracedWindow {
     pub window: u64,
 }
 
-/// What is traced.
+/// The windows to trace, and how far they are.
 pub(super) struct Traces {
     /// The markers of paths; the first breakpoints are at these.
     places: Vec<u64>,
@@ -47,7 +47,7 @@ pub(super) struct Traces {
     hits: u64,
     /// Numbers of the breakpoints at its stamps.
     numbers: Vec<usize>,
-    /// Breakpoints so far.
+    /// How many breakpoints were set so far.
     breakpoints: usize,
     tracing: bool,
 }
@@ -100,7 +100,7 @@ impl Traces {
         Vec::new()
     }
 
-    /// A path begins.
+    /// A path begins: the commands for Bochs.
     fn begin(&mut self, path: Option<usize>) -> Vec<String> {
         let Some(place) = self.wanted.iter().position(|(one, _)| Some(one.path) == path) else {
             return Vec::new();

@@ -53,7 +53,6 @@ pub struct Landmarks {
 /// What is to be looked at where the kernel is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
-    /// Nothing.
     Nothing,
     /// Which system call's function is executed first.
     Function,
@@ -71,20 +70,18 @@ pub enum Look {
 pub struct Stop {
     /// Steps of Bochs' clock before the instruction.
     pub clock: u64,
-    /// Where that is.
     pub place: StopPlace,
 }
 
-/// Where Bochs stopped.
+/// Where in a run Bochs stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopPlace {
-    /// The run begins.
+    /// The run of the program begins.
     Begin,
-    /// It ends.
+    /// The run of the program ends.
     End,
     /// The kernel is entered at this address.
     Entry {
-        /// The entry's.
         address: u64,
         /// What was looked at; 0 if there was nothing.
         seen: u64,
@@ -97,7 +94,6 @@ pub enum StopPlace {
     Switch {
         /// Each task has another number.
         from: u64,
-        /// The same.
         to: u64,
     },
 }
@@ -120,18 +116,18 @@ enum Place {
 pub(super) enum Next {
     /// Run until it stops again, after it was told of these places.
     Go,
-    /// Execute one instruction.
+    /// Execute a single instruction, and stop.
     Step,
 }
 
 /// What is asked of a Bochs that has stopped.
 pub(super) trait Stopped {
     type Error;
-    /// A register.
+    /// The value of the register of this name.
     fn register(&mut self, name: &str) -> Result<u64, Self::Error>;
     /// The number on top of the stack.
     fn top(&mut self) -> Result<u64, Self::Error>;
-    /// Bytes of memory.
+    /// The bytes of memory in this range.
     fn bytes(&mut self, range: Range<u64>) -> Result<Vec<u8>, Self::Error>;
     /// Has it stop at this address from now on.
     fn stop_at(&mut self, address: u64) -> Result<(), Self::Error>;
@@ -189,7 +185,7 @@ impl Watch {
         std::mem::take(&mut self.stops)
     }
 
-    /// Bochs has stopped.
+    /// Bochs has stopped: what it does next.
     pub(super) fn stopped<S: Stopped>(
         &mut self,
         at: Halt,

@@ -4,9 +4,9 @@
 /// A register that CPUID fills: leaf, subleaf, and which of EAX, EBX, ECX, EDX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuidRegister {
-    /// The leaf, in EAX.
+    /// The leaf, which CPUID takes in EAX.
     pub leaf: u32,
-    /// The subleaf, in ECX.
+    /// The subleaf, which CPUID takes in ECX.
     pub subleaf: u32,
     /// 0 for EAX, 1 for EBX, 2 for ECX, 3 for EDX.
     pub register: usize,
@@ -14,7 +14,6 @@ pub struct CpuidRegister {
 
 /// The features in one register: their bits and QEMU's names.
 pub struct FeatureWord {
-    /// The register.
     pub of: CpuidRegister,
     /// What a profile may have.
     pub kept: &'static [(u32, &'static str)],
@@ -50,7 +49,7 @@ pub(crate) fn named_since(features: &[&str]) -> Option<&'static str> {
     (!features.is_empty() && features.iter().all(is_new)).then_some("10.0")
 }
 
-/// All that are known.
+/// All features that are known, by register.
 pub const FEATURES: &[FeatureWord] = &[
     FeatureWord {
         of: register(1, 0, 3),
@@ -257,7 +256,7 @@ pub const FEATURES: &[FeatureWord] = &[
 pub(crate) enum Known {
     /// A profile may have it, under this name.
     Kept(&'static str),
-    /// No profile may.
+    /// No profile may have it.
     LeftOut(&'static str),
 }
 

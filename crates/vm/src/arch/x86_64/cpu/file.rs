@@ -29,12 +29,11 @@ pub const CPU_SCHEMA: &str = "pathmeter.cpu/1";
 /// Why a file is no profile.
 #[derive(Debug, thiserror::Error)]
 pub enum CpuFileError {
-    /// It can't be read.
+    /// The file can't be read.
     #[error("{path}: {error}")]
     Read {
         /// As the user named it.
         path: String,
-        /// Why.
         error: std::io::Error,
     },
     /// Something in it is not what it may be.

@@ -6,7 +6,6 @@
 /// Something that a machine has and the interpreter has not.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// What it is called.
     pub name: &'static str,
     /// What follows from that for a measurement.
     pub means: &'static str,
@@ -17,7 +16,6 @@ pub struct Lack {
 /// What a feature costs the paths of one kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Priced {
-    /// The kernel.
     pub kernel: &'static str,
     /// Bochs' model of a CPU that has it.
     pub model: &'static str,

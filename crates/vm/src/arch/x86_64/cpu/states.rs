@@ -123,7 +123,6 @@ pub(crate) fn of(profile: &Profile, release: &str) -> Option<KnownStates> {
 /// What was looked at with a profile on one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    /// The kernel.
     pub kernel: &'static str,
     /// Each line but "Not affected".
     pub lines: Vec<Sourced>,
@@ -132,9 +131,9 @@ pub struct Looked {
 /// A line with its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sourced {
-    /// The file.
+    /// The file's name, without its folder.
     pub file: &'static str,
-    /// What it reads.
+    /// What is read from the file.
     pub line: &'static str,
     /// Where a real machine printed it, or that none is known to have.
     pub source: &'static str,

@@ -279,12 +279,12 @@ const COMMON: &[&str] = &[
     "clflushopt",
     "invtsc",
 ];
-/// Intel's.
+/// Features of Intel's CPUs, beside [`COMMON`].
 const INTEL: &[&str] = &["erms", "spec-ctrl", "stibp", "ssbd"];
 /// Intel's since Sapphire Rapids; QEMU has names for all of them since 10.0 at the latest.
 const SINCE_SAPPHIRE_RAPIDS: &[&str] =
     &["fzrm", "fsrs", "fsrc", "intel-psfd", "ipred-ctrl", "rrsba-ctrl", "bhi-ctrl"];
-/// AMD's since Zen.
+/// Features of AMD's CPUs since Zen.
 const AMD: &[&str] = &[
     "mmxext",
     "fxsr-opt",
