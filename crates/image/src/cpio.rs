@@ -25,7 +25,10 @@ const LINK_MODE: u32 = 0o777;
 /// permission bits, such as `0o755`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'a> {
-    Directory { name: &'a str, mode: u32 },
+    Directory {
+        name: &'a str,
+        mode: u32,
+    },
     File {
         name: &'a str,
         mode: u32,

@@ -45,10 +45,7 @@ pub enum NoCycle {
     },
     /// No core has the frequency that they tell.
     #[error("a cycle of {ticks:.3} ticks would be a core of {gigahertz:.1} GHz")]
-    Impossible {
-        ticks: f64,
-        gigahertz: f64,
-    },
+    Impossible { ticks: f64, gigahertz: f64 },
 }
 
 impl Times {
