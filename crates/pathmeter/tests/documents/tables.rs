@@ -284,10 +284,12 @@ fn the_documents_name_the_schemas_that_there_are() {
     assert!(printed(&["list", "functions", "--help"]).contains(&functions));
     let mut all = published.clone();
     all.insert(functions);
-    for command in ["list paths --json", "doctor --json", "list cpus --capture"] {
+    let commands =
+        ["list paths --json", "doctor --json", "host doctor --json", "list cpus --capture"];
+    for command in commands {
         all.extend(schema_names(&printed(&command.split(' ').collect::<Vec<_>>())));
     }
-    assert_eq!(all.len(), published.len() + 4, "{all:?}");
+    assert_eq!(all.len(), published.len() + 5, "{all:?}");
     assert_eq!(schema_names(&read("docs/reference/results.md")), all);
     for document in documents() {
         let named = schema_names(&read(&document));
