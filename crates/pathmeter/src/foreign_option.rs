@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 
-/// The same answer, or, where it refuses an option that other verbs have, one that names them.
+/// Replaces an answer that refuses an option of other verbs by one that names these verbs.
 pub(crate) fn name_verbs_with(command: &mut Command, answer: Error) -> Error {
     let verb = std::env::args().skip(1).find(|word| !word.starts_with('-')).unwrap_or_default();
     let message = match (answer.kind(), answer.get(ContextKind::InvalidArg)) {

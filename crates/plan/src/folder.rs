@@ -56,7 +56,7 @@ pub enum Found {
 pub enum Put {
     /// The result is in its place now.
     New,
-    /// The same result was there already.
+    /// A result of this cell with the same bytes was there already.
     Same,
     /// Another one was there, and is; this one was kept beside it.
     Different(Box<Finding>),

@@ -176,7 +176,7 @@ fn of_program(set: &SettingsSet, command: &[String], style: Style) -> String {
 }
 
 /// `; 1,183,347 to 1,230,435 instructions on the kernel as it is, by run`: the levels that the
-/// prices are added to. Each is of the pair of runs that has the price.
+/// prices are added to. Each level is that of the pair of runs whose difference is the price.
 fn describe_base(levels: &[u64]) -> String {
     let ends = levels.iter().min().zip(levels.iter().max());
     ends.map_or_else(String::new, |ends| match ends {

@@ -36,17 +36,17 @@ pub(crate) struct Witness {
 /// What was subtracted of each sample, in instructions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Subtracted {
-    /// By which the stamps have more than the agent's: in user mode, and in both.
+    /// How much longer the stamps are than the agent's own, in user mode and in both modes.
     pub(crate) stamps: u64,
     /// What the counter said too much of a window of known length, in user mode.
     pub(crate) user: i64,
-    /// The same in the kernel alone.
+    /// What the counter said too much of such a window, in the kernel.
     pub(crate) kernel: i64,
-    /// The same in both modes together.
+    /// What the counter said too much of such a window, in both modes together.
     pub(crate) both: i64,
 }
 
-/// Which exact result stands beside.
+/// The exact result that the counts are compared with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ExactResult {
     /// The name of the kernel's image.
