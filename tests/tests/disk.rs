@@ -72,7 +72,7 @@ fn a_cache_that_is_full_costs_no_comparison_and_is_named_once() {
     let compare = ["compare", "lab", "lab:iobitmap=lazy", "--perturb", "2"];
     let run = run_with_disk(&scene, "cache", "16k", &compare);
     assert_went_on(&scene, &run, FULL, &[]);
-    assert!(run.stdout.contains(" paths: "), "{}", run.stdout);
+    assert!(run.stdout.contains(" paths, "), "{}", run.stdout);
 }
 
 #[test]

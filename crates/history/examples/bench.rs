@@ -15,7 +15,7 @@ use pathmeter_history::{Date, HistoryError, NewResult, Store, blame};
 use pathmeter_model::{Estimate, Measurement, PathResult, Status, parse_measurement};
 
 /// How often each reading is done.
-const REPEATS: u32 = 9;
+const REPEATS: u32 = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();

@@ -7,22 +7,24 @@
 //! and times are followed apart; of times only what is slower or faster is a step.
 
 use std::collections::HashMap;
-use std::thread;
 
 use pathmeter_model::{
-    Blame, BlameSchema, Configuration, ConfigurationDifference, FirstPoint, KeptKind, KeptResult,
-    MeasuredAlike, PathComparison, PathResult, Point, Status, Step, Subject, TimeRow, TimeVerdict,
-    Verdict, compare_path, configuration_differences, parse_path,
+    Blame, BlameSchema, ConfigurationDifference, FirstPoint, KeptKind, KeptResult, Point, Status,
+    Step, Subject, configuration_differences,
 };
 
-use crate::blame_times::{Sessions, notes};
 use crate::kept_document::Fingerprint;
-use crate::part::{RawPart, not_whole};
+use crate::pair::{Compared, Pairs};
 use crate::tables::{Measured, ResultRow};
 use crate::{HistoryError, Store};
 
-/// Comparisons that are worth a thread.
-const WORTH_A_THREAD: usize = 64;
+/// Notes that a reader needs in order to judge steps in time.
+const UNPAIRED: &str = "times: each result is compared with the one before it; the two are not \
+                        paired, so that all that changed in between is in a step, the boot \
+                        included; slower and faster are steps, equal and undecidable are none";
+const ONE_BOOT: &str = "times: a session is one boot, and boots of one kernel differ too: gather \
+                        several of each kernel (host --boots FILE), and add the file";
+const APART: &str = "counts and times of this path are followed each by themselves";
 
 /// Finds the steps of `path` in all results of `store`, or in those of one label. With `across`
 /// also results that were measured differently are compared.
@@ -36,25 +38,22 @@ pub fn blame(
     across: bool,
 ) -> Result<Blame, HistoryError> {
     let rows = rows(store, path, label)?;
-    let configurations = store.tables().configurations()?.into_iter().collect();
-    let candidates = candidates(&rows, &configurations, across);
-    let compared = compare_counts(store, &rows, &configurations, &candidates)?;
-    let mut sessions = Sessions::new(store, path);
+    let configurations = store.tables().configurations()?;
+    let mut pairs = Pairs::new(store, path);
     let mut steps = Vec::new();
-    for (candidate, comparison) in candidates.into_iter().zip(compared) {
-        let Candidate { base, new, always, .. } = candidate;
-        let [base, new] = [base, new].map(|row| rows[row].kept.clone());
-        let times = if candidate.is_compared(true) {
-            sessions.compare_results(base.number, new.number)?
+    for candidate in candidates(&rows, &configurations, across) {
+        let [base, new] = [candidate.base, candidate.new].map(|row| rows[row].kept.clone());
+        let compared = if candidate.comparable {
+            pairs.compare(base.number, new.number)?
         } else {
-            None
+            Compared::default()
         };
-        if always || differ(comparison.as_ref(), times.as_ref()) {
+        if candidate.always || compared.differ() {
             steps.push(Step {
                 result: new,
                 against: base,
-                comparison,
-                times,
+                comparison: compared.counts,
+                times: compared.times,
                 configuration_differences: candidate.differences,
                 whole: None,
             });
@@ -67,15 +66,6 @@ pub fn blame(
     Ok(Blame { schema: BlameSchema::V1, path: path.to_owned(), results, first, steps, notes })
 }
 
-/// Whether two results differ, or could not be compared.
-fn differ(counts: Option<&PathComparison>, times: Option<&TimeRow>) -> bool {
-    match (counts, times) {
-        (Some(counts), _) => counts.verdict != Verdict::Same,
-        (None, Some(times)) => matches!(times.verdict, TimeVerdict::Slower | TimeVerdict::Faster),
-        (None, None) => true,
-    }
-}
-
 /// Whether each document has several boots.
 fn are_several(rows: &[PathRow], configurations: &HashMap<i64, Fingerprint>) -> bool {
     rows.iter().all(|row| match configurations.get(&row.configuration) {
@@ -84,27 +74,37 @@ fn are_several(rows: &[PathRow], configurations: &HashMap<i64, Fingerprint>) -> 
     })
 }
 
+/// Notes on steps between results of these kinds; `several` tells whether each document of times
+/// has several boots.
+fn notes(kinds: &[KeptKind], several: bool) -> Vec<String> {
+    let timed = kinds.iter().filter(|kind| **kind == KeptKind::Host).count();
+    let all = [
+        (timed > 1, UNPAIRED),
+        (timed > 1 && !several, ONE_BOOT),
+        (timed > 0 && timed < kinds.len(), APART),
+    ];
+    let told = all.into_iter().filter(|(holds, _)| *holds);
+    told.map(|(_, note)| note.to_owned()).collect()
+}
+
 /// The path in one result.
 struct PathRow {
     kept: KeptResult,
     point: Point,
     configuration: i64,
-    part: i64,
     /// Of the same cost are the same, by every rule.
     cost: Vec<u8>,
 }
 
 /// In the order of the results.
 fn rows(store: &Store, path: &str, label: Option<&str>) -> Result<Vec<PathRow>, HistoryError> {
-    let mut measured: HashMap<u64, Measured> =
-        store.read_path_results(path)?.into_iter().map(|it| (it.result, it)).collect();
-    let row = |ResultRow { kept, configuration, .. }: ResultRow| {
-        let Measured { point, part, cost, .. } = measured.remove(&kept.number)?;
-        Some(PathRow { kept, point, configuration, part, cost })
+    let results = store.rows(label)?;
+    let measured = store.tables().read_path(path, &results)?;
+    let row = |(ResultRow { kept, configuration, .. }, measured): (_, Option<Measured>)| {
+        let Measured { point, cost, .. } = measured?;
+        Some(PathRow { kept, point, configuration, cost })
     };
-    let rows: Vec<PathRow> = store.rows()?.into_iter().filter_map(row).collect();
-    let labelled = |row: &PathRow| label.is_none_or(|label| row.kept.label == label);
-    Ok(rows.into_iter().filter(labelled).collect())
+    Ok(results.into_iter().zip(measured).filter_map(row).collect())
 }
 
 /// Two rows that may be a step.
@@ -115,16 +115,7 @@ struct Candidate {
     comparable: bool,
     /// Whether it is a step whatever the verdict: the path begins or ceases to run.
     always: bool,
-    /// Whether they are times rather than counts.
-    timed: bool,
     differences: Vec<ConfigurationDifference>,
-}
-
-impl Candidate {
-    /// Whether it is to be compared, as times or as counts.
-    fn is_compared(&self, timed: bool) -> bool {
-        self.comparable && self.timed == timed
-    }
 }
 
 /// Where results of one kind have been followed to.
@@ -152,7 +143,7 @@ fn candidates(
             let always = row.point.status != rows[last].point.status;
             let may_differ = runs && row.cost != rows[base].cost;
             if !comparable || always || may_differ {
-                found.push(Candidate { base, new, comparable, always, timed, differences });
+                found.push(Candidate { base, new, comparable, always, differences });
             }
             if !comparable {
                 *ran = None;
@@ -189,123 +180,4 @@ fn differing(
             new: new.configuration.to_string(),
         }],
     }
-}
-
-/// What counts were measured with.
-fn of_counts<'a>(
-    configurations: &'a HashMap<i64, Fingerprint>,
-    row: &PathRow,
-) -> Option<&'a Configuration> {
-    match configurations.get(&row.configuration) {
-        Some(Fingerprint::Counts(configuration)) => Some(configuration),
-        _ => None,
-    }
-}
-
-/// The row that was new in the comparison before, and its path.
-type Last = Option<(usize, PathResult)>;
-
-/// Compares the counts of each candidate's results; None for a candidate whose counts can't be
-/// compared.
-fn compare_counts(
-    store: &Store,
-    rows: &[PathRow],
-    configurations: &HashMap<i64, Fingerprint>,
-    candidates: &[Candidate],
-) -> Result<Vec<Option<PathComparison>>, HistoryError> {
-    let comparable = || candidates.iter().filter(|candidate| candidate.is_compared(false));
-    let mut parts: Vec<i64> =
-        comparable().flat_map(|it| [rows[it.base].part, rows[it.new].part]).collect();
-    parts.sort_unstable();
-    parts.dedup();
-    let parts = RawParts::read(store, &parts)?;
-    // Where each result differs from the one before, what was new is the next one's base.
-    let one = |last: &mut Last, candidate: &Candidate| -> Result<_, String> {
-        if !candidate.is_compared(false) {
-            return Ok(None);
-        }
-        let (base, new) = (&rows[candidate.base], &rows[candidate.new]);
-        let both = of_counts(configurations, base).zip(of_counts(configurations, new));
-        let (one, two) = both.ok_or_else(|| "a configuration is missing".to_owned())?;
-        let parse = |row: &PathRow, clock| {
-            let bytes = parts.unpacked(row.part).ok_or_else(|| not_whole(row.part))?;
-            parse_path(&bytes, clock).map_err(|error| format!("part {}: {error}", row.part))
-        };
-        let base = match last.take() {
-            Some((row, parsed)) if row == candidate.base => parsed,
-            _ => parse(base, one.clock)?,
-        };
-        let new = parse(new, two.clock)?;
-        let comparison = compare_path(Some(&base), Some(&new), MeasuredAlike::of(one, two));
-        *last = Some((candidate.new, new));
-        Ok(comparison)
-    };
-    let done = in_threads(candidates, one);
-    done.into_iter().map(|done| done.map_err(|detail| store.tables().corrupt(detail))).collect()
-}
-
-/// Parts as they are in the database, with those that they are packed by.
-struct RawParts {
-    raw: HashMap<i64, RawPart>,
-    /// The bytes of those by which others are packed.
-    bases: HashMap<i64, Vec<u8>>,
-}
-
-impl RawParts {
-    fn read(store: &Store, ids: &[i64]) -> Result<Self, HistoryError> {
-        let tables = store.tables();
-        let (mut raw, mut bases) = (HashMap::new(), HashMap::new());
-        for &id in ids {
-            let part = RawPart::read(tables, id)?;
-            if let Some(base) = part.base
-                && !bases.contains_key(&base)
-            {
-                bases.insert(base, tables.part(base)?);
-            }
-            raw.insert(id, part);
-        }
-        Ok(Self { raw, bases })
-    }
-
-    fn unpacked(&self, id: i64) -> Option<Vec<u8>> {
-        let part = self.raw.get(&id)?;
-        let dictionary = match part.base {
-            Some(base) => self.bases.get(&base)?.as_slice(),
-            None => &[],
-        };
-        part.unpacked(dictionary)
-    }
-}
-
-/// `act` of each item, in their order, on all CPUs if there are many. Items that follow each other
-/// share a state, which is new where a thread begins.
-fn in_threads<T: Sync, R: Send, S: Default>(
-    items: &[T],
-    act: impl Fn(&mut S, &T) -> R + Sync,
-) -> Vec<R> {
-    let of_all = |items: &[T]| {
-        let mut state = S::default();
-        items.iter().map(|item| act(&mut state, item)).collect::<Vec<R>>()
-    };
-    let of_all = &of_all;
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = items.len().div_ceil(threads).max(WORTH_A_THREAD);
-    let (first, rest) = items.split_at(share.min(items.len()));
-    thread::scope(|scope| {
-        let others: Vec<_> = rest
-            .chunks(share)
-            .map(|chunk| {
-                // Where there is no thread to be had, it is done below.
-                (chunk, thread::Builder::new().spawn_scoped(scope, || of_all(chunk)).ok())
-            })
-            .collect();
-        let mut done = of_all(first);
-        for (chunk, thread) in others {
-            match thread.and_then(|thread| thread.join().ok()) {
-                Some(more) => done.extend(more),
-                None => done.extend(of_all(chunk)),
-            }
-        }
-        done
-    })
 }

@@ -18,18 +18,17 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 use crate::HistoryError;
 use crate::journal::refuse_foreign;
 use crate::limits::{BUSY_SECONDS, SCHEMA_VERSION};
-use crate::tables::{PathRow, SKELETONS, Total};
+use crate::tables::Total;
 
 /// "pmhi", by which `file` and this code know a history (`PRAGMA application_id`).
 const APPLICATION_ID: i64 = 0x706d_6869;
 
 /// The tables. No index is relied on: what is found by one is checked, and what must not be missed
-/// is counted.
+/// is counted or listed.
 const TABLES: &str = "
 CREATE TABLE total (
     id INTEGER PRIMARY KEY,
     results INTEGER NOT NULL,
-    paths INTEGER NOT NULL,
     last INTEGER NOT NULL,
     hash BLOB NOT NULL
 ) STRICT;
@@ -38,19 +37,9 @@ CREATE TABLE configuration (
     json TEXT NOT NULL UNIQUE,
     hash BLOB NOT NULL
 ) STRICT;
-CREATE TABLE path (
+CREATE TABLE paths (
     id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL,
-    results INTEGER NOT NULL,
-    base INTEGER,
-    base_result INTEGER,
-    hash BLOB NOT NULL
-) STRICT;
-CREATE TABLE part (
-    id INTEGER PRIMARY KEY,
-    base INTEGER,
-    length INTEGER NOT NULL,
-    packed BLOB NOT NULL,
+    json TEXT NOT NULL UNIQUE,
     hash BLOB NOT NULL
 ) STRICT;
 CREATE TABLE result (
@@ -60,21 +49,24 @@ CREATE TABLE result (
     commit_hash TEXT,
     subject TEXT NOT NULL,
     kind TEXT NOT NULL,
+    machine TEXT,
     release TEXT,
     image_sha256 TEXT NOT NULL,
     configuration INTEGER NOT NULL,
+    paths INTEGER NOT NULL,
     sha256 BLOB NOT NULL UNIQUE,
-    length INTEGER NOT NULL,
     ok INTEGER NOT NULL,
     failed INTEGER NOT NULL,
-    skeleton INTEGER NOT NULL,
-    layout BLOB NOT NULL,
     hash BLOB NOT NULL
 ) STRICT;
+CREATE TABLE document (
+    id INTEGER PRIMARY KEY,
+    base INTEGER,
+    packed BLOB NOT NULL
+) STRICT;
 CREATE TABLE measured (
-    path INTEGER NOT NULL,
+    path TEXT NOT NULL,
     result INTEGER NOT NULL,
-    part INTEGER NOT NULL,
     cost BLOB NOT NULL,
     status TEXT NOT NULL,
     unit TEXT NOT NULL,
@@ -244,8 +236,7 @@ fn is_empty(connection: &Connection, path: &Path) -> Result<bool, HistoryError> 
 
 fn make_tables(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
-    Total { paths: 1, ..Total::default() }.write(connection)?;
-    PathRow { id: SKELETONS, name: String::new(), results: 0, base: None }.write(connection)?;
+    Total::default().write(connection)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
@@ -280,8 +271,8 @@ mod tests {
 
     #[test]
     fn other_versions_are_refused_by_name_with_the_next_step() {
-        let earlier = [1, 2, 3].map(|version| (version, "an earlier"));
-        for (version, made) in earlier.into_iter().chain([(5, "a newer")]) {
+        let earlier = [1, 2, 3, 4].map(|version| (version, "an earlier"));
+        for (version, made) in earlier.into_iter().chain([(6, "a newer")]) {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("h.sqlite");
             let database = Database::create(&path).unwrap();

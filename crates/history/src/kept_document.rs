@@ -34,6 +34,16 @@ pub(crate) enum Fingerprint {
     Times(Box<TimesConfiguration>),
 }
 
+/// What the row of a result has from its document.
+pub(crate) struct About {
+    pub(crate) kind: KeptKind,
+    pub(crate) subject: String,
+    pub(crate) machine: Option<String>,
+    pub(crate) release: Option<String>,
+    pub(crate) image_sha256: String,
+    pub(crate) fingerprint: Fingerprint,
+}
+
 /// The rows of a path in the tables.
 pub(crate) struct NewRow<'a> {
     pub(crate) path: &'a str,
@@ -62,6 +72,13 @@ impl KeptDocument {
         parse_measurement(bytes).map(|result| Self::Result(Box::new(result)))
     }
 
+    /// Reads a document that a history has kept whole, so that the seal of counts, whose checking
+    /// takes as long as all the rest, needs no second look.
+    pub(crate) fn parse_kept(bytes: &[u8]) -> Result<Self, ParseError> {
+        parse_measurement(bytes)
+            .map_or_else(|_| Self::parse(bytes), |result| Ok(Self::Result(Box::new(result))))
+    }
+
     /// When the last session of times began, in seconds since 1970; None of counts, which are the
     /// same at any time.
     pub fn began(&self) -> Option<u64> {
@@ -71,58 +88,33 @@ impl KeptDocument {
         }
     }
 
-    pub(crate) fn kind(&self) -> KeptKind {
-        match self {
-            Self::Result(result) => result.subject.kind.into(),
-            Self::Times(_) => KeptKind::Host,
-        }
-    }
-
-    pub(crate) fn subject(&self) -> &str {
-        match self {
-            Self::Result(result) => &result.subject.name,
-            Self::Times(_) => HOST,
-        }
-    }
-
-    pub(crate) fn release(&self) -> Option<&str> {
-        match self {
-            Self::Result(result) => result.configuration.release.as_deref(),
-            Self::Times(boots) => boots.boots.first().map(|times| &*times.host.release),
-        }
-    }
-
-    pub(crate) fn image_sha256(&self) -> &str {
-        match self {
-            Self::Result(result) => &result.configuration.image_sha256,
-            Self::Times(_) => "",
-        }
-    }
-
     /// None of no sessions, which no document has that was read.
-    pub(crate) fn fingerprint(&self) -> Option<Fingerprint> {
-        match self {
+    pub(crate) fn describe(&self) -> Option<About> {
+        Some(match self {
             Self::Result(result) => {
                 let whole = result.configuration.clone();
                 let alike = Configuration { image_sha256: String::new(), release: None, ..whole };
-                Some(Fingerprint::Counts(Box::new(alike)))
+                About {
+                    kind: result.subject.kind.into(),
+                    subject: result.subject.name.clone(),
+                    machine: None,
+                    release: result.configuration.release.clone(),
+                    image_sha256: result.configuration.image_sha256.clone(),
+                    fingerprint: Fingerprint::Counts(Box::new(alike)),
+                }
             }
             Self::Times(boots) => {
                 let configuration = TimesConfiguration::of(&boots.boots)?;
-                Some(Fingerprint::Times(Box::new(configuration)))
+                About {
+                    kind: KeptKind::Host,
+                    subject: HOST.to_owned(),
+                    machine: Some(configuration.machine()),
+                    release: boots.boots.first().map(|times| times.host.release.clone()),
+                    image_sha256: String::new(),
+                    fingerprint: Fingerprint::Times(Box::new(configuration)),
+                }
             }
-        }
-    }
-
-    /// The paths in the order of their entries in the document: of several boots each has several.
-    pub(crate) fn entries(&self) -> Vec<&str> {
-        match self {
-            Self::Result(result) => result.paths.iter().map(|path| &*path.path).collect(),
-            Self::Times(boots) => {
-                let paths = boots.boots.iter().flat_map(|times| &times.paths);
-                paths.map(|path| &*path.path).collect()
-            }
-        }
+        })
     }
 
     /// A row for each path, of a document with this hash.

@@ -6,9 +6,9 @@
 //!
 //! Contract: what [`Store::add`] returned from is on the disk, and a process that is killed leaves
 //! a database with or without its last change. The file is untrusted: its tables must be the known
-//! ones, every size in it is bounded, every document, every part of one and every row has its hash,
-//! and rows are counted: what comes out is what went in, or an error. Nothing here overwrites a
-//! file that is not a history.
+//! ones, every size in it is bounded, every document and every row has its hash, and results are
+//! counted and their paths listed: what comes out is what went in, or an error. Nothing here
+//! overwrites a file that is not a history.
 //!
 //! - [`Store`]: a database that is open, to read or to write.
 //! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`; of times by
@@ -17,7 +17,6 @@
 
 mod add;
 mod blame;
-mod blame_times;
 mod database;
 mod date;
 mod document;
@@ -25,8 +24,7 @@ mod error;
 mod journal;
 mod kept_document;
 mod limits;
-mod pack;
-mod part;
+mod pair;
 mod prune;
 mod row;
 mod salvage;

@@ -1,7 +1,7 @@
 //! Rows of the tables, each with a hash of its own in its last column: a row reads as it was
 //! written, or it is damaged.
 //!
-//! The hash covers every other column, also the row's number, so that a row in another's place is
+//! The hash covers every other column, also the key, so that a row in another's place is
 //! noticed as well. It is there for damage, not for forgery: who can write to the file can write
 //! hashes. Each table is read with all its columns, in the order in which it was made.
 
@@ -40,8 +40,7 @@ pub(crate) fn is_whole(row: &Row<'_>) -> bool {
     matches!(row.get_ref(last), Ok(ValueRef::Blob(kept)) if kept == hash(values.into_iter()))
 }
 
-/// The bytes of a part are hashed alike, with its number.
-pub(crate) fn hash<'a>(values: impl Iterator<Item = ValueRef<'a>>) -> [u8; HASH_BYTES] {
+fn hash<'a>(values: impl Iterator<Item = ValueRef<'a>>) -> [u8; HASH_BYTES] {
     let mut hash = Sha256::new();
     let mut bytes = |kind: u8, bytes: &[u8]| {
         hash.update([kind]);

@@ -1,6 +1,6 @@
 //! A history that is open: results are added, listed, given back and removed.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use pathmeter_model::{History, HistorySchema, KeptResult, PathHistory};
@@ -11,7 +11,7 @@ use crate::database::Database;
 use crate::kept_document::KeptDocument;
 use crate::prune::{Pruned, remove, select_results};
 use crate::salvage::Found;
-use crate::tables::{Measured, PathRow, ResultRow, SKELETONS, Tables};
+use crate::tables::{ResultRow, Tables};
 
 /// A history in a file.
 pub struct Store {
@@ -46,15 +46,15 @@ impl Store {
 
     /// The names of all paths that any result has, by name.
     pub fn path_names(&self) -> Result<Vec<String>, HistoryError> {
-        let mut names: Vec<String> = self.paths()?.into_iter().map(|path| path.name).collect();
-        names.sort_unstable();
-        Ok(names)
+        // No path of a result is missed, for all results have their lists.
+        self.rows(None)?;
+        let names: BTreeSet<String> = self.tables().path_lists()?.into_values().flatten().collect();
+        Ok(names.into_iter().collect())
     }
 
     /// All results, or those of one label, in their order.
     pub fn results(&self, label: Option<&str>) -> Result<Vec<KeptResult>, HistoryError> {
-        let labelled = |row: &ResultRow| label.is_none_or(|label| row.kept.label == label);
-        Ok(self.rows()?.into_iter().filter(labelled).map(|row| row.kept).collect())
+        Ok(self.rows(label)?.into_iter().map(|row| row.kept).collect())
     }
 
     /// All results, or those of one label, with the paths of these names.
@@ -62,14 +62,14 @@ impl Store {
     /// # Errors
     /// The database can't be read, or no result has one of the paths.
     pub fn history(&self, label: Option<&str>, paths: &[&str]) -> Result<History, HistoryError> {
-        let results = self.results(label)?;
+        let rows = self.rows(label)?;
         let series = |name: &&str| {
-            let measured = self.read_path_results(name)?.into_iter();
-            let mut points: HashMap<u64, _> = measured.map(|it| (it.result, it.point)).collect();
-            let points = results.iter().map(|kept| points.remove(&kept.number)).collect();
+            let measured = self.tables().read_path(name, &rows)?;
+            let points = measured.into_iter().map(|it| it.map(|it| it.point)).collect();
             Ok(PathHistory { path: (*name).to_owned(), points })
         };
         let paths = paths.iter().map(series).collect::<Result<_, HistoryError>>()?;
+        let results = rows.into_iter().map(|row| row.kept).collect();
         Ok(History { schema: HistorySchema::V1, results, paths })
     }
 
@@ -86,7 +86,7 @@ impl Store {
                 (results.into_iter().map(found).collect(), Vec::new())
             }
             Err(error) => {
-                let (found, mut damage) = self.tables().salvaged(label);
+                let (found, mut damage) = self.tables().salvage(label);
                 damage.insert(0, error);
                 (found, damage)
             }
@@ -112,11 +112,12 @@ impl Store {
         let file = self.database.path().to_owned();
         let change = self.database.begin()?;
         let tables = Tables { connection: &change, file: &file };
-        let all = tables.results(&tables.total()?)?;
-        let gone = select_results(&all, what, label)?;
+        let gone = select_results(&tables.results()?, what, label)?;
         if !dry && !gone.is_empty() {
-            remove(tables, &all, &gone)?;
-            change.commit().map_err(|error| HistoryError::sqlite(&file, &error))?;
+            let total = tables.total()?;
+            remove(&change, total, &gone)
+                .and_then(|()| change.commit())
+                .map_err(|error| HistoryError::sqlite(&file, &error))?;
         }
         Ok(gone)
     }
@@ -132,22 +133,10 @@ impl Store {
         Tables { connection: self.database.connection(), file: self.database.path() }
     }
 
-    /// All results, in their order.
-    pub(crate) fn rows(&self) -> Result<Vec<ResultRow>, HistoryError> {
-        self.tables().results(&self.tables().total()?)
-    }
-
-    /// Reads the rows of the path called `name`, one for each result that has it.
-    pub(crate) fn read_path_results(&self, name: &str) -> Result<Vec<Measured>, HistoryError> {
-        let path = self.paths()?.into_iter().find(|path| path.name == name);
-        let path = path.ok_or_else(|| HistoryError::NoSuchPath { path: name.to_owned() })?;
-        self.tables().read_path_results(&path)
-    }
-
-    /// All paths but that of the skeletons.
-    fn paths(&self) -> Result<Vec<PathRow>, HistoryError> {
-        let mut paths = self.tables().paths(&self.tables().total()?)?;
-        paths.retain(|path| path.id != SKELETONS);
-        Ok(paths)
+    /// All results, or those of one label, in their order.
+    pub(crate) fn rows(&self, label: Option<&str>) -> Result<Vec<ResultRow>, HistoryError> {
+        let mut rows = self.tables().results()?;
+        rows.retain(|row| label.is_none_or(|label| row.kept.label == label));
+        Ok(rows)
     }
 }

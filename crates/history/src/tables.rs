@@ -1,21 +1,20 @@
 //! The rows of a history, read: each as it was written, and all of them, or an error.
 //!
-//! Beside each row's own hash there are counts: of all results, of all paths, and of the results of
-//! each path. A row that is lost is missing there.
+//! Beside each row's own hash there is a count of all results, and a list of the paths of each. A
+//! row that is lost is missing there.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use pathmeter_model::{KeptKind, KeptResult, Point, Status, Unit};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Params, Row};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::kept_document::Fingerprint;
 use crate::row::{self, integer, is_whole, natural, worded};
 use crate::{Date, HistoryError};
-
-/// The path under which skeletons are kept: every result has it.
-pub(crate) const SKELETONS: i64 = 0;
 
 /// The tables of one file.
 #[derive(Clone, Copy)]
@@ -28,33 +27,38 @@ pub(crate) struct Tables<'a> {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Total {
     pub(crate) results: u64,
-    /// With that of the skeletons.
-    pub(crate) paths: u64,
     /// The highest number that a result was given.
     pub(crate) last: u64,
 }
 
-pub(crate) struct PathRow {
-    pub(crate) id: i64,
-    pub(crate) name: String,
-    /// How many results have it.
-    pub(crate) results: u64,
-    /// The part that new ones are packed by, and the result that it was kept for.
-    pub(crate) base: Option<(i64, u64)>,
+/// A table of texts of JSON, each of which is kept once, under a number.
+#[derive(Clone, Copy)]
+pub(crate) enum Texts {
+    /// Configuration fingerprints.
+    Configuration,
+    /// Lists of paths: all those of a result.
+    Paths,
+}
+
+impl Texts {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Paths => "paths",
+        }
+    }
 }
 
 pub(crate) struct ResultRow {
     pub(crate) kept: KeptResult,
     pub(crate) date: Date,
     pub(crate) configuration: i64,
-    pub(crate) skeleton: i64,
-    pub(crate) layout: Vec<u8>,
+    pub(crate) paths: i64,
 }
 
 /// A path in a result.
 pub(crate) struct Measured {
-    pub(crate) result: u64,
-    pub(crate) part: i64,
+    result: u64,
     /// Of the same cost are the same, by every rule.
     pub(crate) cost: Vec<u8>,
     pub(crate) point: Point,
@@ -62,26 +66,14 @@ pub(crate) struct Measured {
 
 impl Total {
     pub(crate) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let numbers = [1, self.results, self.paths, self.last];
+        let numbers = [1, self.results, self.last];
         row::replace(connection, "total", numbers.map(integer).to_vec())
-    }
-}
-
-impl PathRow {
-    pub(crate) fn write(&self, connection: &Connection) -> rusqlite::Result<()> {
-        let (base, of) = self.base.unzip();
-        let of = of.map_or(Value::Null, integer);
-        let name = self.name.clone().into();
-        let values = vec![self.id.into(), name, integer(self.results), base.into(), of];
-        row::replace(connection, "path", values)
     }
 }
 
 impl Tables<'_> {
     pub(crate) fn total(self) -> Result<Total, HistoryError> {
-        let read = |row: &Row<'_>| {
-            Ok(Total { results: natural(row, 1)?, paths: natural(row, 2)?, last: natural(row, 3)? })
-        };
+        let read = |row: &Row<'_>| Ok(Total { results: natural(row, 1)?, last: natural(row, 2)? });
         let found = self.all("SELECT * FROM total", [], "the count of results", read)?;
         match found[..] {
             [total] => Ok(total),
@@ -89,109 +81,117 @@ impl Tables<'_> {
         }
     }
 
-    /// All paths, that of the skeletons first.
-    pub(crate) fn paths(self, total: &Total) -> Result<Vec<PathRow>, HistoryError> {
-        let read = |row: &Row<'_>| {
-            let base = row.get::<_, Option<i64>>(3)?;
-            let base = base.map(|base| Ok::<_, rusqlite::Error>((base, natural(row, 4)?)));
-            Ok(PathRow {
-                id: row.get(0)?,
-                name: row.get(1)?,
-                results: natural(row, 2)?,
-                base: base.transpose()?,
-            })
-        };
-        let paths = self.all("SELECT * FROM path ORDER BY id", [], "path", read)?;
-        let ids = paths.iter().map(|path| path.id);
-        self.complete(ids.is_sorted_by(|one, next| one < next), paths.len(), total.paths, "paths")?;
-        if paths.first().is_none_or(|first| first.id != SKELETONS || first.results != total.results)
-        {
-            return Err(self.corrupt("path 0 and the count of results contradict each other"));
-        }
-        Ok(paths)
-    }
-
     /// All results, in the order of their dates; those of one date as they were added.
-    pub(crate) fn results(self, total: &Total) -> Result<Vec<ResultRow>, HistoryError> {
+    pub(crate) fn results(self) -> Result<Vec<ResultRow>, HistoryError> {
+        let kept = self.total()?.results;
         let mut all = self.all("SELECT * FROM result ORDER BY id", [], "result", result)?;
-        let ascend = all.is_sorted_by(|one, next| one.kept.number < next.kept.number);
-        self.complete(ascend, all.len(), total.results, "results")?;
+        let found = all.len() as u64;
+        // Those that do not ascend are there twice.
+        if found != kept || !all.is_sorted_by(|one, next| one.kept.number < next.kept.number) {
+            return Err(self.corrupt(format!("{kept} results were kept, {found} are found")));
+        }
+        let (configurations, lists) = (self.configurations()?, self.path_lists()?);
+        let lacks = |row: &&ResultRow| {
+            !configurations.contains_key(&row.configuration) || !lists.contains_key(&row.paths)
+        };
+        if let Some(row) = all.iter().find(lacks) {
+            let number = row.kept.number;
+            let what = format!("the configuration or the paths of result {number} are missing");
+            return Err(self.corrupt(what));
+        }
         // What is equal stays in its order.
         all.sort_by_key(|it| it.date);
-        self.with_machines(all)
+        Ok(all)
     }
 
     /// The result whose row has this number, or this document's hash.
-    pub(crate) fn result_where(
+    pub(crate) fn find_result(
         self,
         condition: &str,
         value: impl Params,
     ) -> Result<Option<ResultRow>, HistoryError> {
         let sql = format!("SELECT * FROM result WHERE {condition}");
-        let found = self.all(&sql, value, "result", result)?;
-        Ok(self.with_machines(found)?.pop())
+        Ok(self.all(&sql, value, "result", result)?.pop())
     }
 
-    /// The same, of times with the machine that they were taken on.
-    fn with_machines(self, mut rows: Vec<ResultRow>) -> Result<Vec<ResultRow>, HistoryError> {
-        let mut timed = rows.iter_mut().filter(|row| row.kept.kind == KeptKind::Host).peekable();
-        if timed.peek().is_some() {
-            let all: HashMap<i64, Fingerprint> = self.configurations()?.into_iter().collect();
-            for row in timed {
-                let Some(Fingerprint::Times(times)) = all.get(&row.configuration) else {
-                    let number = row.kept.number;
-                    return Err(self.corrupt(format!("the machine of result {number} is missing")));
-                };
-                row.kept.machine = Some(times.machine());
-            }
+    /// Reads the path of this name in each of these results, in their order; None where it is not.
+    pub(crate) fn read_path(
+        self,
+        name: &str,
+        results: &[ResultRow],
+    ) -> Result<Vec<Option<Measured>>, HistoryError> {
+        let lists = self.path_lists()?;
+        if !lists.values().any(|list| list.contains(name)) {
+            return Err(HistoryError::NoSuchPath { path: name.to_owned() });
         }
-        Ok(rows)
+        let sql = "SELECT * FROM measured WHERE path = ?";
+        let all = self.all(sql, [name], "a row of path", parse_measured_row)?;
+        let mut all: HashMap<u64, Measured> = all.into_iter().map(|it| (it.result, it)).collect();
+        let of_result = |row: &ResultRow| {
+            if !lists.get(&row.paths).is_some_and(|list| list.contains(name)) {
+                return Ok(None);
+            }
+            let number = row.kept.number;
+            all.remove(&number).map(Some).ok_or_else(|| self.report_lost_path(name, number))
+        };
+        results.iter().map(of_result).collect()
     }
 
-    /// Reads a path's row in each result that has it, in the order of the results' numbers.
-    pub(crate) fn read_path_results(self, path: &PathRow) -> Result<Vec<Measured>, HistoryError> {
-        let sql = "SELECT * FROM measured WHERE path = ? ORDER BY path, result";
-        let all = self.all(sql, [path.id], "a row of path", parse_measured_row)?;
-        let ascend = all.is_sorted_by(|one, next| one.result < next.result);
-        let what = format!("results of path {}", path.id);
-        self.complete(ascend, all.len(), path.results, &what)?;
-        Ok(all)
-    }
-
-    /// The path in one result.
-    pub(crate) fn measured_in(self, path: i64, result: u64) -> Result<(), HistoryError> {
+    /// Refuses a history that lacks the path in one result.
+    pub(crate) fn check_path(self, path: &str, result: u64) -> Result<(), HistoryError> {
         let sql = "SELECT * FROM measured WHERE path = ? AND result = ?";
-        let found =
-            self.all(sql, [path, result.cast_signed()], "a row of path", parse_measured_row)?;
+        let key = (path, result.cast_signed());
+        let found = self.all(sql, key, "a row of path", parse_measured_row)?;
         match found[..] {
             [Measured { result: number, .. }] if number == result => Ok(()),
-            _ => Err(self.corrupt(format!("path {path} in result {result} is missing"))),
+            _ => Err(self.report_lost_path(path, result)),
         }
+    }
+
+    fn report_lost_path(self, path: &str, result: u64) -> HistoryError {
+        self.corrupt(format!("path {} of result {result} is missing", path.escape_debug()))
     }
 
     /// All configuration fingerprints, by their numbers.
-    pub(crate) fn configurations(self) -> Result<Vec<(i64, Fingerprint)>, HistoryError> {
+    pub(crate) fn configurations(self) -> Result<HashMap<i64, Fingerprint>, HistoryError> {
+        self.texts(Texts::Configuration)
+    }
+
+    /// All lists of paths, by their numbers.
+    pub(crate) fn path_lists(self) -> Result<HashMap<i64, BTreeSet<String>>, HistoryError> {
+        self.texts(Texts::Paths)
+    }
+
+    fn texts<T: DeserializeOwned>(self, texts: Texts) -> Result<HashMap<i64, T>, HistoryError> {
+        let table = texts.table();
         let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
-        let all = self.all("SELECT * FROM configuration", [], "configuration", read)?;
+        let all = self.all(&format!("SELECT * FROM {table}"), [], table, read)?;
         let parsed = |(id, json): (i64, String)| match serde_json::from_str(&json) {
-            Ok(configuration) => Ok((id, configuration)),
-            Err(_) => Err(self.corrupt(format!("configuration {id} can't be read"))),
+            Ok(value) => Ok((id, value)),
+            Err(_) => Err(self.corrupt(format!("{table} {id} can't be read"))),
         };
         all.into_iter().map(parsed).collect()
     }
 
-    /// The number of a configuration fingerprint, if it is kept.
-    pub(crate) fn configuration(self, json: &str) -> Result<Option<i64>, HistoryError> {
-        let sql = "SELECT * FROM configuration WHERE json = ?";
-        let read = |row: &Row<'_>| row.get(0);
-        Ok(self.all(sql, [json], "configuration", read)?.pop())
-    }
-
-    /// The highest number in a table, 0 if it is empty.
-    pub(crate) fn highest(self, table: &str) -> Result<i64, HistoryError> {
-        let sql = format!("SELECT max(id) FROM {table}");
-        let highest = self.connection.query_row(&sql, [], |row| row.get::<_, Option<i64>>(0));
-        Ok(highest.optional().map_err(|error| self.failed(&error))?.flatten().unwrap_or(0))
+    /// The number of a text, which is kept if it is new.
+    pub(crate) fn find_or_insert(
+        self,
+        texts: Texts,
+        value: &impl Serialize,
+    ) -> Result<i64, HistoryError> {
+        let table = texts.table();
+        let json = serde_json::to_string(value).unwrap_or_default();
+        let sql = format!("SELECT * FROM {table} WHERE json = ?");
+        if let Some(known) = self.all(&sql, [&json], table, |row| row.get(0))?.pop() {
+            return Ok(known);
+        }
+        let highest = format!("SELECT coalesce(max(id), 0) FROM {table}");
+        let highest = self.connection.query_row(&highest, [], |row| row.get::<_, i64>(0));
+        let inserted = highest.and_then(|highest| {
+            let id = highest.saturating_add(1);
+            row::insert(self.connection, table, vec![id.into(), json.into()]).map(|()| id)
+        });
+        inserted.map_err(|error| self.failed(&error))
     }
 
     /// All rows of a query, each of them whole.
@@ -208,26 +208,12 @@ impl Tables<'_> {
         let mut all = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
             if !is_whole(row) {
-                let id = row.get::<_, i64>(0).unwrap_or_default();
-                return Err(self.corrupt(format!("{what} {id} is not what was written")));
+                let key = key(row).unwrap_or_default();
+                return Err(self.corrupt(format!("{what} {key} is not what was written")));
             }
             all.push(read(row).map_err(failed)?);
         }
         Ok(all)
-    }
-
-    /// Rows that do not ascend are there twice.
-    fn complete(
-        self,
-        ascend: bool,
-        found: usize,
-        kept: u64,
-        what: &str,
-    ) -> Result<(), HistoryError> {
-        if ascend && found as u64 == kept {
-            return Ok(());
-        }
-        Err(self.corrupt(format!("{kept} {what} were kept, {found} are found")))
     }
 
     pub(crate) fn failed(self, error: &rusqlite::Error) -> HistoryError {
@@ -237,6 +223,14 @@ impl Tables<'_> {
     pub(crate) fn corrupt(self, detail: impl Into<String>) -> HistoryError {
         HistoryError::corrupt(self.file, detail)
     }
+}
+
+/// The number or name that a row begins with.
+fn key(row: &Row<'_>) -> rusqlite::Result<String> {
+    Ok(match row.get_ref(0)? {
+        ValueRef::Integer(number) => number.to_string(),
+        other => String::from_utf8_lossy(other.as_bytes()?).escape_debug().to_string(),
+    })
 }
 
 fn result(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
@@ -249,15 +243,14 @@ fn result(row: &Row<'_>) -> rusqlite::Result<ResultRow> {
         commit: row.get(3)?,
         subject: row.get(4)?,
         kind: worded::<KeptKind>(row, 5)?,
-        machine: None,
-        release: row.get(6)?,
-        image_sha256: row.get(7)?,
-        document_sha256: data_encoding::HEXLOWER.encode(&row.get::<_, Vec<u8>>(9)?),
-        ok: natural(row, 11)?,
-        failed: natural(row, 12)?,
+        machine: row.get(6)?,
+        release: row.get(7)?,
+        image_sha256: row.get(8)?,
+        document_sha256: data_encoding::HEXLOWER.encode(&row.get::<_, Vec<u8>>(11)?),
+        ok: natural(row, 12)?,
+        failed: natural(row, 13)?,
     };
-    let configuration = row.get(8)?;
-    Ok(ResultRow { kept, date, configuration, skeleton: row.get(13)?, layout: row.get(14)? })
+    Ok(ResultRow { kept, date, configuration: row.get(9)?, paths: row.get(10)? })
 }
 
 fn parse_measured_row(row: &Row<'_>) -> rusqlite::Result<Measured> {
@@ -266,11 +259,11 @@ fn parse_measured_row(row: &Row<'_>) -> rusqlite::Result<Measured> {
         None => Ok(None),
     };
     let point = Point {
-        status: worded::<Status>(row, 4)?,
-        unit: worded::<Unit>(row, 5)?,
-        value: value(6)?,
-        low: value(7)?,
-        high: value(8)?,
+        status: worded::<Status>(row, 3)?,
+        unit: worded::<Unit>(row, 4)?,
+        value: value(5)?,
+        low: value(6)?,
+        high: value(7)?,
     };
-    Ok(Measured { result: natural(row, 1)?, part: row.get(2)?, cost: row.get(3)?, point })
+    Ok(Measured { result: natural(row, 1)?, cost: row.get(2)?, point })
 }

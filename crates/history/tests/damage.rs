@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use pathmeter_history::{Added, Date, HistoryError, NewResult, Store, blame};
+use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
 use pathmeter_model::{
     Blame, Configuration, History, Measurement, PathEvents, PathResult, Times, Unit, example,
 };
@@ -19,7 +19,7 @@ use pathmeter_seal::to_document;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};
 
-/// So many that parts have bases of more than one kind.
+/// So many that documents have more than one base.
 const RESULTS: usize = 70;
 const PATHS: [&str; 4] = ["file.stat", "rare.path", "switch.yield", "syscall.getppid"];
 const PAGE: usize = 4096;
@@ -147,12 +147,8 @@ struct Original {
     rows: BTreeMap<u64, Rows>,
 }
 
-/// What a document hangs on: a row of `result`, without what `show` needs alone, and its parts.
-#[derive(PartialEq)]
-struct Rows {
-    parts: Vec<i64>,
-    values: Vec<Option<Vec<Value>>>,
-}
+/// What a document hangs on: its row and that of its base, and of its row in `result` the hash.
+type Rows = Vec<Vec<Value>>;
 
 impl Original {
     fn new(file: &Path) -> Self {
@@ -169,7 +165,7 @@ impl Original {
             documents,
             history: store.history(None, &PATHS).unwrap(),
             steps: PATHS.iter().map(|path| blame(&store, path, None, false).unwrap()).collect(),
-            rows: numbers.map(|number| (number, Rows::original(&connection, number))).collect(),
+            rows: numbers.map(|number| (number, rows(&connection, number).unwrap())).collect(),
         }
     }
 
@@ -187,39 +183,28 @@ impl Original {
         else {
             return Vec::new();
         };
-        let same = |(number, rows): (&u64, &Rows)| {
-            let found = values(&connection, *number, &rows.parts);
-            (found == rows.values).then_some(*number)
+        let same = |(number, original): (&u64, &Rows)| {
+            (rows(&connection, *number).as_ref() == Some(original)).then_some(*number)
         };
         self.rows.iter().filter_map(same).collect()
     }
 }
 
-impl Rows {
-    fn original(connection: &Connection, number: u64) -> Self {
-        let sql = "WITH own (id) AS (SELECT part FROM measured WHERE result = ?1
-                       UNION SELECT skeleton FROM result WHERE id = ?1)
-                   SELECT id FROM own UNION SELECT base FROM part WHERE id IN own
-                       AND base IS NOT NULL";
-        let mut query = connection.prepare(sql).unwrap();
-        let parts = query.query_map([number.cast_signed()], |row| row.get(0)).unwrap();
-        let parts: Vec<i64> = parts.collect::<rusqlite::Result<_>>().unwrap();
-        let values = values(connection, number, &parts);
-        assert!(values.iter().all(Option::is_some) && parts.len() >= 4);
-        Self { parts, values }
-    }
-}
-
-fn values(connection: &Connection, number: u64, parts: &[i64]) -> Vec<Option<Vec<Value>>> {
-    let row = |sql: &str, id: i64| {
+/// None if SQLite can't read one of them.
+fn rows(connection: &Connection, number: u64) -> Option<Rows> {
+    let row = |sql: &str, id: i64| -> Option<Vec<Value>> {
         let mut query = connection.prepare_cached(sql).ok()?;
         let columns = query.column_count();
         query.query_row([id], |row| (0..columns).map(|at| row.get(at)).collect()).ok()
     };
-    let result = "SELECT id, length, sha256, skeleton, layout FROM result WHERE id = ?";
-    let first = row(result, number.cast_signed());
-    let parts = parts.iter().map(|&part| row("SELECT * FROM part WHERE id = ?", part));
-    [first].into_iter().chain(parts).collect()
+    let document = "SELECT id, base, packed FROM document WHERE id = ?";
+    let number = number.cast_signed();
+    let own = row(document, number)?;
+    let result = row("SELECT id, sha256 FROM result WHERE id = ?", number)?;
+    match own[1] {
+        Value::Integer(base) => Some(vec![result, row(document, base)?, own]),
+        _ => Some(vec![result, own]),
+    }
 }
 
 /// What came of all files.
@@ -232,6 +217,7 @@ struct Tally {
     closed: u32,
     added: u32,
     not_added: u32,
+    pruned: u32,
     faults: Vec<String>,
 }
 
@@ -317,6 +303,26 @@ fn change(file: &Path, original: &Original, whole: &[u64], tally: &mut Tally) {
     for &number in whole {
         if store.document(number).ok().as_ref() != original.document(number) {
             tally.faults.push(format!("add: document {number} was whole before"));
+        }
+    }
+    drop(store);
+    prune(file, original, whole, tally);
+}
+
+/// Removes one result: the others' documents that were whole still are.
+fn prune(file: &Path, original: &Original, whole: &[u64], tally: &mut Tally) {
+    // The first is the base of others.
+    let Ok(mut store) = Store::create(file) else { return };
+    match store.prune(Pruned::Numbered(&[1]), None, false).and_then(|_| store.shrink()) {
+        Ok(()) => tally.pruned += 1,
+        Err(error) if names_the_file(&error) => {}
+        Err(error) => tally.faults.push(format!("prune: {error}")),
+    }
+    // As an export reads them.
+    store.find_results(None);
+    for &number in whole.iter().filter(|number| **number != 1) {
+        if store.document(number).ok().as_ref() != original.document(number) {
+            tally.faults.push(format!("prune: document {number} was whole before"));
         }
     }
 }

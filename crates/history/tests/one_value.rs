@@ -135,7 +135,7 @@ fn forms(comparison: &Comparison, of: RowsOf) -> Vec<(&'static str, String)> {
 }
 
 fn page(section: PageSection) -> String {
-    report_page(&[section], &[]).unwrap()
+    report_page(&[section], &[]).unwrap().html
 }
 
 /// Whether each form of the result has each row's number.

@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall end")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::PathBuf;
 use std::thread;
 
 use pathmeter_history::{Added, Date, HistoryError, NewResult, Pruned, Store, blame};
@@ -245,100 +244,24 @@ fn two_writers_at_once_lose_nothing() {
     }
 }
 
-/// Does everything with a file that can be done; any answer is one.
-fn try_everything(file: &Path) {
-    if let Ok(store) = Store::open(file) {
-        let _ = store.history(None, &["switch.yield"]);
-        let _ = blame(&store, "switch.yield", None, true);
-        for kept in store.results(None).unwrap_or_default() {
-            let _ = store.document(kept.number);
-        }
-    }
-}
-
-fn change_everything(file: &Path) {
-    if let Ok(mut store) = Store::create(file) {
-        let document = bytes(&result("new", &[77; 9]));
-        let new = NewResult { bytes: &document, label: None, commit: None, date: date(7) };
-        let _ = store.add(new);
-        let _ = store.prune(Pruned::AllBut(1), None, false);
-        let _ = store.shrink();
-    }
-}
-
 /// A part of the usual cases: each waits for the disk.
 fn few() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.div_ceil(8), failure_persistence: None, ..usual }
 }
 
-/// The bytes of a history that holds three results.
-fn some_history() -> &'static [u8] {
-    static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
-        let scene = Scene::with(&[result("a", &[10; 9]), failing("b"), result("c", &[12; 9])]);
-        fs::read(scene.file()).unwrap()
-    });
-    &BYTES
-}
-
 proptest! {
     #![proptest_config(few())]
-
-    #[test]
-    fn a_damaged_file_gives_errors_and_is_not_changed_by_looking(
-        places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..40),
-        cut in proptest::option::of(any::<prop::sample::Index>()),
-    ) {
-        let scene = Scene::new();
-        let file = scene.file();
-        let mut damaged = some_history().to_vec();
-        for (place, byte) in places {
-            let at = place.index(damaged.len());
-            damaged[at] = byte;
-        }
-        if let Some(cut) = cut {
-            damaged.truncate(cut.index(damaged.len()));
-        }
-        fs::write(&file, &damaged).unwrap();
-        try_everything(&file);
-        prop_assert_eq!(fs::read(&file).unwrap(), damaged);
-        change_everything(&file);
-    }
 
     #[test]
     fn blame_agrees_with_comparing_each_result_with_the_one_before(
-        levels in proptest::collection::vec((0_u64..4, 0_u64..3), 2..12)
-    ) {
-        let results: Vec<Measurement> = levels
-            .iter()
-            .enumerate()
-            .map(|(number, &(level, spread))| {
-                let samples: Vec<u64> = (0..20).map(|i| 100 + level + i % (spread + 1)).collect();
-                result(&format!("k{number}"), &samples)
-            })
-            .collect();
-        let expected: Vec<(u64, Option<Verdict>, Option<i64>)> = results
-            .windows(2)
-            .enumerate()
-            .filter_map(|(at, pair)| {
-                let comparison = compare(&pair[0], &pair[1], Threshold::default());
-                let path = &comparison.paths[0];
-                let differs = path.verdict != Verdict::Same;
-                differs.then_some((at as u64 + 2, Some(path.verdict), path.difference))
-            })
-            .collect();
-        prop_assert_eq!(steps(&Scene::with(&results), false), expected);
-    }
-}
-
-proptest! {
-    #![proptest_config(few())]
-
-    #[test]
-    fn blame_compares_what_the_documents_have_however_they_are_spaced(
         kinds in proptest::collection::vec((0_u64..5, 0_u64..4, any::<bool>()), 2..12)
     ) {
-        let results: Vec<Measurement> = kinds.into_iter().map(result_with_events).collect();
+        // Two that are alike are two results.
+        let result = |(day, kind): (usize, (u64, u64, bool))| {
+            Measurement { notes: vec![day.to_string()], ..result_with_events(kind) }
+        };
+        let results: Vec<Measurement> = kinds.into_iter().enumerate().map(result).collect();
         let mut expected = Vec::new();
         for (number, pair) in (2..).zip(results.windows(2)) {
             let compared = compare(&pair[0], &pair[1], Threshold::default()).paths.remove(0);
@@ -346,19 +269,11 @@ proptest! {
                 expected.push((number, Some(compared)));
             }
         }
-        for written in [|it: &Measurement| to_document(it).unwrap(), pretty] {
-            let scene = Scene::new();
-            let mut store = Store::create(&scene.file()).unwrap();
-            for (day, result) in results.iter().enumerate() {
-                // Two that are alike are two results.
-                let result = Measurement { notes: vec![day.to_string()], ..result.clone() };
-                add(&mut store, written(&result).as_bytes(), day);
-            }
-            let steps = blame(&store, "switch.yield", None, false).unwrap().steps;
-            let found: Vec<_> =
-                steps.into_iter().map(|step| (step.result.number, step.comparison)).collect();
-            prop_assert_eq!(&found, &expected);
-        }
+        let store = Store::open(&Scene::with(&results).file()).unwrap();
+        let steps = blame(&store, "switch.yield", None, false).unwrap().steps;
+        let found: Vec<_> =
+            steps.into_iter().map(|step| (step.result.number, step.comparison)).collect();
+        prop_assert_eq!(found, expected);
     }
 }
 

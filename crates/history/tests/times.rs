@@ -190,18 +190,18 @@ fn what_is_removed_leaves_nothing_and_what_stays_is_whole() {
         let sql = format!("SELECT count(*) FROM {table}");
         connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
     };
-    let tables = ["result", "measured", "part", "configuration", "path"];
-    assert_eq!(tables.map(left), [0, 0, 0, 0, 1]);
+    let tables = ["result", "measured", "document", "configuration", "paths"];
+    assert_eq!(tables.map(left), [0; 5]);
 }
 
 #[test]
-fn a_machine_that_is_lost_is_no_answer() {
+fn a_configuration_that_is_lost_is_no_answer() {
     let scene = Scene::with(&[bytes(&session("a", 10_000)), bytes(&session("b", 11_000))]);
     let connection = rusqlite::Connection::open(scene.file()).unwrap();
     connection.execute_batch("DELETE FROM configuration").unwrap();
     let store = Store::open(&scene.file()).unwrap();
     let Err(HistoryError::Corrupt { detail, .. }) = store.results(None) else { panic!() };
-    assert!(detail.contains("the machine of result 1 is missing"), "{detail}");
+    assert!(detail.contains("the configuration or the paths of result 1 are missing"), "{detail}");
     assert!(blame(&store, PATH, None, false).is_err());
     let (found, damage) = store.find_results(None);
     assert_eq!((found.len(), damage.len()), (2, 1));

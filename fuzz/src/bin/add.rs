@@ -14,7 +14,8 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes).map(pathmeter_seal::sealed) else { return };
     let Ok(document) = text else { return };
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let file = folder.expect("a folder").path().join("history.sqlite");
+    let folder = folder.expect("a folder");
+    let file = folder.path().join("history.sqlite");
     add(&file, document.as_bytes(), &measurement);
 });
 

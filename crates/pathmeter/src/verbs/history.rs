@@ -194,7 +194,7 @@ fn export(args: &ExportArgs, file: &Path, screen: &Screen) -> Result<(), Failure
     let Documents { damage, given, .. } = documents;
     if let Some(place) = args.output.as_deref().filter(|place| !destination::is_stdout(place)) {
         let documents = if given == 1 { "document" } else { "documents" };
-        screen.note(&format!("{given} {documents} written to {}", place.display()));
+        screen.note(&format!("{} has {given} {documents}", place.display()));
     }
     formats::failed(damage)
 }

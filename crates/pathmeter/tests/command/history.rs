@@ -12,7 +12,7 @@ use pathmeter_trace::RowKind;
 
 use crate::results::{base, cheaper, leaking, measured_otherwise, more_expensive, unchanged};
 use crate::rows::program;
-use crate::scene::{Ran, Scene, document, soak};
+use crate::scene::{Ran, Scene, document, kernel, qemu, soak};
 
 /// A scene with a history of these results, a day apart.
 fn history(results: &[Measurement]) -> Scene {
@@ -169,7 +169,8 @@ fn documents_are_given_back_as_they_were() {
     assert_eq!(lines, added);
     for _ in 0..2 {
         let ran = on(&scene, &["export", "-o", "all.jsonl"]);
-        let note = "pathmeter: note: 4 documents written to all.jsonl\n";
+        let note = "pathmeter: note: all.jsonl: written\n\
+                    pathmeter: note: all.jsonl has 4 documents\n";
         assert_eq!((ran.code, &ran.stderr[..]), (Some(0), note));
         assert_eq!(scene.read("all.jsonl"), added);
     }
@@ -270,8 +271,7 @@ fn each_document_is_exported_by_itself_and_damaged_rows_are_named() {
         ("UPDATE result SET label = 'a\u{1b}[31m' WHERE id = 3", "result 3 is not what", &all),
         ("UPDATE total SET results = 7", "the count of results 1 is not what", &all),
         ("DELETE FROM result WHERE id = 1", "4 results were kept, 3 are found", &[2, 3, 4]),
-        ("UPDATE result SET sha256 = x'00' WHERE id = 4", "document of result 4", &[1, 2, 3]),
-        ("UPDATE result SET skeleton = 99 WHERE id = 1", "document of result 1", &[2, 3, 4]),
+        ("UPDATE result SET sha256 = x'00' WHERE id = 4", "results 4 can't be read", &[1, 2, 3]),
     ] {
         let scene = changing();
         damage(&scene, statement);
@@ -295,6 +295,31 @@ fn each_document_is_exported_by_itself_and_damaged_rows_are_named() {
 }
 
 #[test]
+fn a_damaged_document_is_named_and_the_others_are_exported() {
+    for (statement, damaged) in [
+        ("UPDATE document SET packed = x'00' WHERE id = 3", &[3][..]),
+        ("UPDATE document SET packed = substr(packed, 2) WHERE id = 2", &[2]),
+        ("UPDATE document SET base = 99 WHERE id = 4", &[4]),
+        ("DELETE FROM document WHERE id = 2", &[2]),
+        ("DELETE FROM document WHERE base IS NULL", &[1, 2, 3, 4]),
+    ] {
+        let scene = changing();
+        let shown = on(&scene, &["show"]);
+        damage(&scene, statement);
+        let ran = on(&scene, &["export"]);
+        let given = (1..=4).filter(|number| !damaged.contains(number));
+        let given: String =
+            given.map(|number| scene.read(&format!("{number}.json")) + "\n").collect();
+        assert_eq!((ran.code, &ran.stdout), (Some(3), &given), "{statement}");
+        for number in damaged {
+            let named = format!("the document of result {number} is not whole: ");
+            assert!(ran.stderr.contains(&named), "{statement}: {}", ran.stderr);
+        }
+        assert_eq!(on(&scene, &["show"]).stdout, shown.stdout);
+    }
+}
+
+#[test]
 fn a_number_that_changed_is_no_answer() {
     for (statement, verbs) in [
         (
@@ -303,10 +328,10 @@ fn a_number_that_changed_is_no_answer() {
         ),
         ("UPDATE measured SET cost = x'00' WHERE result = 3", &["show", "blame", "plot"]),
         ("DELETE FROM measured WHERE result = 3", &["show", "blame", "plot"]),
-        ("UPDATE path SET name = 'other' WHERE name = 'switch.yield'", &["show", "blame", "plot"]),
-        ("DELETE FROM path WHERE name = 'switch.yield'", &["show", "blame", "plot"]),
+        ("UPDATE paths SET json = replace(json, 'switch', 'swatch')", &["show", "blame", "plot"]),
+        ("DELETE FROM paths", &["show", "blame", "plot"]),
         ("UPDATE configuration SET json = '{}'", &["blame"]),
-        ("UPDATE part SET packed = x'00'", &["blame"]),
+        ("UPDATE document SET packed = x'00'", &["blame"]),
     ] {
         let scene = changing();
         damage(&scene, statement);
@@ -321,12 +346,12 @@ fn a_number_that_changed_is_no_answer() {
 #[test]
 fn nothing_is_added_to_what_can_not_be_read_back() {
     let scene = history(&[base(), more_expensive()]);
-    damage(&scene, "UPDATE part SET packed = x'00' WHERE id = 3");
+    damage(&scene, "UPDATE document SET packed = x'00' WHERE id = 1");
     scene.write("3.json", document(&leaking()));
-    for (name, part) in [("3.json", "part 3 is not whole"), ("1.json", "result 1 is not whole")] {
+    for name in ["3.json", "1.json"] {
         let ran = on(&scene, &["add", name]);
         assert_eq!((ran.code, &ran.stdout[..]), (Some(3), ""), "{}", ran.stderr);
-        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+        assert!(ran.stderr.contains("result 1 is not whole"), "{}", ran.stderr);
     }
     assert!(on(&scene, &["show"]).stdout.ends_with("\n2 results\n"));
 }
@@ -480,4 +505,17 @@ fn check(scene: &Scene, acknowledged: &BTreeMap<String, Vec<u8>>, round: usize) 
         let kept = there.iter().any(|line| line.as_bytes() == bytes);
         assert!(kept, "round {round}: {name} is lost");
     }
+}
+
+#[test]
+fn blame_without_a_step_says_why_it_names_no_functions() {
+    let scene = Scene::with(&base(), &base());
+    for date in ["2026-01-31", "2026-02-28"] {
+        let added = on(&scene, &["add", "base.json", "--label", date, "--date", date]);
+        assert_eq!(added.code, Some(0), "{}", added.stderr);
+    }
+    let (kernel, qemu) = (kernel("vmlinux.elf"), qemu("tells"));
+    let ran = on(&scene, &["blame", "switch.yield", &kernel, "--qemu", &qemu]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no step, so there are no functions"), "{}", ran.stderr);
 }

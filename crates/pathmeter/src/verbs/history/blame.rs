@@ -50,7 +50,7 @@ pub(super) fn show(args: &BlameArgs, file: &Path, screen: &Screen) -> Result<(),
         step.whole = Some(Box::new(whole));
     }
     if let Some(kernels) = &kernels {
-        kernels.note_unused();
+        kernels.note_unused(blamed.steps.is_empty());
     }
     formats::put(&args.document, place.as_ref(), &blamed, blame_table, screen)?;
     formats::failed(failures)
@@ -143,8 +143,12 @@ impl<'a> Kernels<'a> {
         Ok(failures)
     }
 
-    /// Says which of the kernels none of the steps' results was measured on.
-    fn note_unused(&self) {
+    /// Says which of the kernels none of the steps' results was measured on, if there are steps.
+    fn note_unused(&self, has_no_steps: bool) {
+        if has_no_steps {
+            self.screen.note("there is no step, so there are no functions to name");
+            return;
+        }
         let used = self.used.borrow();
         for image in self.images.iter().filter(|image| !used.contains(image.sha256())) {
             let name = image.subject().name;
