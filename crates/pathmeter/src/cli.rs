@@ -9,7 +9,6 @@ mod guest;
 mod history;
 mod host;
 mod list;
-mod needs;
 mod new_probe;
 mod plan;
 mod probe_name;
@@ -40,7 +39,6 @@ pub(crate) use self::host::{
     HostArgs, HostCompareArgs, HostExperimentArgs, HostMeasureArgs, HostVerb, SessionArgs,
 };
 pub(crate) use self::list::{CpusArgs, FunctionsArgs, ListArgs, ListWhat, PathsArgs};
-pub(crate) use self::needs::{Need, VerbNeeds};
 pub(crate) use self::new_probe::RunVerb;
 pub(crate) use self::plan::{
     DraftArgs, EmitArgs, MergeArgs, PlanArgs, PlanBuildArgs, PlanRunArgs, PlanStatusArgs, PlanVerb,
@@ -82,7 +80,16 @@ Examples:
   pathmeter measure bzImage -o base.json              keep a result to compare against
   pathmeter run old.deb new.deb -- ls -R /            what do they cost a program of yours?
   pathmeter explain file.stat old.deb new.deb         in which functions is the difference?
+  pathmeter explain file.stat new.deb --svg flame.svg    a path's functions as a flame graph
+  pathmeter report old.deb new.deb -o report.html     the comparison as a page
+  pathmeter compare bzImage --under default --under seccomp:docker
+                                                      what does one condition cost here?
   pathmeter settings bzImage                          what does each mitigation cost here?
+  pathmeter settings bzImage --slope 'landlock:{0,1,2,4}'    what does each layer cost?
+  pathmeter history add base.json; pathmeter history blame switch.yield
+                                                      which of many results changed a path?
+  pathmeter plan kernels.toml -o plan.json            many kernels, on several machines
+  pathmeter host --only 'syscall.*'                   what do paths take here, in nanoseconds?
   pathmeter list paths                                what is measured?
 
 `pathmeter completions SHELL` prints a shell's completion script, `pathmeter man` the manual page.
@@ -409,8 +416,7 @@ pub(crate) struct RowArgs {
     /// Which rows.
     #[command(flatten)]
     pub(crate) only: OnlyArg,
-    /// Show all that is folded: small rows, rows other than those that changed most, and all
-    /// options in which two kernels' build configurations differ
+    /// Show all that is folded: small rows, and rows other than those that changed most
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -481,6 +487,7 @@ impl DocumentArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = EXPERIMENT_EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page),
+    mut_arg("list", |arg| arg.conflicts_with_all(MEASURING)),
     mut_arg("json", |arg| arg.help("Print JSON (an array of pathmeter.experiment/1) instead of \
                                     pages: to stdout, or to the FILE of --output"))
 )]
@@ -523,6 +530,12 @@ pub(crate) struct ManArgs {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Options of `experiment` that a list has no use for.
+const MEASURING: [&str; 14] = [
+    "json", "output", "format", "write", "qemu", "cpu", "memory", "append", "under", "module",
+    "modules", "perturb", "timeout", "no_cache",
+];
+
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(percent) if percent.is_finite() && percent >= 0.0 => Ok(percent),
@@ -539,6 +552,20 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_list_of_experiments_takes_nothing_that_measuring_does() {
+        let command = Cli::command();
+        let experiment = command.find_subcommand("experiment").unwrap();
+        let measuring = ["DocumentArgs", "FormatArgs", "GuestArgs"];
+        let groups = experiment.get_groups().filter(|it| measuring.contains(&it.get_id().as_str()));
+        let mut names: Vec<&str> =
+            groups.flat_map(clap::ArgGroup::get_args).map(clap::Id::as_str).collect();
+        let mut refused = MEASURING.to_vec();
+        names.sort_unstable();
+        refused.sort_unstable();
+        assert_eq!(names, refused);
     }
 
     #[test]

@@ -6,16 +6,72 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
-use crate::cli::{Need, VerbNeeds};
 use crate::results_folder::{count_results, is_results};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 
+/// What an option needs, so that it changes something.
+#[derive(Clone, Copy)]
+enum Need {
+    /// A subject that is a kernel: it is about guests, and results need none.
+    Kernel,
+    /// Kernels only: it is about what results don't hold.
+    Kernels,
+    /// A subject that is a document, or another document: it is about what documents say.
+    Document,
+    /// Two subjects, or one on two CPUs, under two conditions or with two programs.
+    Sides,
+    /// A program of the user's.
+    Program,
+    /// Another option. Where clap would let it pass, since that option conflicts with one that is
+    /// given, this says so.
+    Given(&'static str),
+}
+
+/// What options need, by their names or by that of the structure whose own fields they are; of
+/// these verbs, or of every verb. The first line counts.
+const NEEDS: &[(&[&str], &[&str], Need)] = &[
+    (&["compare"], &["explain"], Need::Kernels),
+    (&["compare"], &["full", "by_area", "VmlinuxArgs"], Need::Given("explain")),
+    (&["bisect"], &["image", "build_timeout"], Need::Given("good")),
+    (&["bisect"], &["FilesArgs"], Need::Given("program")),
+    (&["explain"], &["vmlinux", "new_vmlinux"], Need::Kernel),
+    (&["explain"], &["callers", "exit_code", "region_function"], Need::Program),
+    (&["witness"], &["perturb"], Need::Program),
+    (&["run"], &["against"], Need::Program),
+    (&["run"], &["by_area", "threshold"], Need::Sides),
+    (&["run", "report"], &["across"], Need::Sides),
+    (&["run", "explain", "settings", "witness"], &["FilesArgs"], Need::Program),
+    (&["run", "explain", "settings", "witness"], &["command"], Need::Kernel),
+    (
+        &["run"],
+        &[
+            "benchmarks",
+            "only_benchmark",
+            "iterations",
+            "region_function",
+            "slope",
+            "exit_code",
+            "explain",
+            "lines",
+            "returns",
+        ],
+        Need::Kernel,
+    ),
+    (&["report"], &["no_explain"], Need::Kernel),
+    (&["bisect"], &["program"], Need::Kernel),
+    (&[], &["GuestArgs", "ProbeArgs", "ResultsArg", "window"], Need::Kernel),
+    (&[], &["accept_edited"], Need::Document),
+];
+
+/// The arguments that name subjects; a verb without any has no idle option.
+const SUBJECTS: [&str; 7] = ["subject", "base", "new", "kernels", "kernel", "subjects", "times"];
+
 /// A verb with what was given to it.
 struct Given<'a> {
+    verb: String,
     command: &'a Command,
     matches: &'a ArgMatches,
-    needs: &'static VerbNeeds,
     /// Those of the subjects that are documents, and so nothing to run.
     documents: Vec<&'a Path>,
     subjects: Vec<&'a Path>,
@@ -32,14 +88,11 @@ pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Fail
     }
     let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
     for argument in named {
-        let Some(need) = given.needs.need(argument.get_id().as_str()) else { continue };
+        let Some(need) = given.need(argument.get_id().as_str()) else { continue };
         if let Some((why, help)) = given.why_not(need) {
             let option = argument.get_long().map(|long| format!("--{long}"));
             let option = option.unwrap_or_else(|| value_name(argument));
-            let message = match need {
-                Need::Never(_) => format!("{option} can't be chosen here: {why}"),
-                _ => format!("{option} would change nothing: {why}"),
-            };
+            let message = format!("{option} would change nothing: {why}");
             return Err(Failure::Usage { message, help });
         }
     }
@@ -58,12 +111,28 @@ impl<'a> Given<'a> {
             let verb = format!("{above} {name}").trim_start().to_owned();
             return Self::new(command.find_subcommand(name)?, matches, &verb);
         }
-        let needs = VerbNeeds::of(above)?;
-        let subjects = needs.subjects.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
+        let ids = command.get_positionals().map(|one| one.get_id().as_str());
+        let ids: Vec<&str> = ids.filter(|id| SUBJECTS.contains(id)).collect();
+        if ids.is_empty() {
+            return None;
+        }
+        let subjects = ids.iter().filter_map(|id| matches.get_many::<PathBuf>(id));
         let subjects: Vec<&Path> = subjects.flatten().map(PathBuf::as_path).collect();
         let is_document = |path: &&Path| subject::is_document_file(path) || is_results(path);
         let documents = subjects.iter().copied().filter(is_document).collect();
-        Some(Self { command, matches, needs, documents, subjects })
+        Some(Self { verb: above.to_owned(), command, matches, documents, subjects })
+    }
+
+    /// What an option of the verb needs; None if it always changes something.
+    fn need(&self, option: &str) -> Option<Need> {
+        let groups = self.command.get_groups();
+        let groups = groups.filter(|group| group.get_args().any(|id| id == option));
+        let names: Vec<&str> = groups.map(|it| it.get_id().as_str()).chain([option]).collect();
+        let is_it = |(verbs, options, _): &&(&[&str], &[&str], Need)| {
+            (verbs.is_empty() || verbs.contains(&&*self.verb))
+                && names.iter().any(|name| options.contains(name))
+        };
+        NEEDS.iter().find(is_it).map(|(.., need)| *need)
     }
 
     /// How many subjects are kernels, or documents that are not of times; a folder of results
@@ -86,7 +155,7 @@ impl<'a> Given<'a> {
 
     /// Whether one kernel is compared with itself.
     fn is_pair(&self) -> bool {
-        let two_programs = self.needs.verb == "run" && self.has("against");
+        let two_programs = self.verb == "run" && self.has("against");
         two_programs
             || ["cpu", "under"].iter().any(|option| {
                 let known = self.matches.try_contains_id(option).is_ok();
@@ -97,7 +166,6 @@ impl<'a> Given<'a> {
     /// Why an option with this need would change nothing, and what to do; None if it does.
     fn why_not(&self, need: Need) -> Option<(String, String)> {
         let leave = |help: &str| format!("leave it out{help}");
-        let long = |id: &str| format!("--{}", id.replace('_', "-"));
         let (why, help) = match need {
             Need::Kernel
                 if !self.documents.is_empty() && self.documents.len() == self.subjects.len() =>
@@ -105,9 +173,10 @@ impl<'a> Given<'a> {
                 let why = format!("{}, so nothing is run", are_documents(&self.documents));
                 (why, leave(", or name the kernel that is to be run"))
             }
-            Need::Kernels(lacks) => {
-                let document = self.documents.first()?;
-                let why = format!("{} is a document, which {lacks}", document.display());
+            Need::Kernels => {
+                let document = self.documents.first()?.display();
+                let why =
+                    format!("{document} is a document, which does not hold a kernel to explain");
                 (why, leave(", or name the kernel that it was measured of"))
             }
             Need::Document if self.documents.is_empty() && !self.names_times() => {
@@ -122,22 +191,11 @@ impl<'a> Given<'a> {
                 (why, leave(", or name the program after two dashes: -- PROGRAM ARGS"))
             }
             Need::Given(other) if !self.has(other) => {
-                let other = self.positional(other).unwrap_or_else(|| long(other));
-                (format!("{other} is not given"), leave(&format!(", or give {other}")))
+                (format!("--{other} is not given"), leave(&format!(", or give --{other}")))
             }
-            Need::Without(other) if self.has(other) => {
-                (format!("{} is given", long(other)), leave(&format!(", or {}", long(other))))
-            }
-            Need::Never(why) => (why.to_owned(), leave("")),
             _ => return None,
         };
         Some((why, help))
-    }
-
-    /// What an argument without a name of its own is called.
-    fn positional(&self, id: &str) -> Option<String> {
-        let argument = self.command.get_arguments().find(|one| one.get_id() == id)?;
-        argument.is_positional().then(|| value_name(argument))
     }
 }
 
@@ -148,5 +206,42 @@ fn are_documents(documents: &[&Path]) -> String {
         [one] => format!("{one} is a document"),
         [first @ .., last] => format!("{} and {last} are documents", first.join(", ")),
         [] => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::cli::Cli;
+
+    /// Whether a verb has an argument or a structure of arguments of this name.
+    fn has(verb: &Command, name: &str) -> bool {
+        let mut names = verb.get_arguments().map(|one| one.get_id().as_str());
+        names.any(|one| one == name) || verb.get_groups().any(|group| group.get_id() == name)
+    }
+
+    #[test]
+    fn every_name_of_the_table_is_one_of_its_verbs() {
+        let command = Cli::command();
+        for (verbs, names, need) in NEEDS {
+            let of: Vec<&Command> = command.get_subcommands().collect();
+            let of = of.into_iter().filter(|it| verbs.is_empty() || verbs.contains(&it.get_name()));
+            let of: Vec<&Command> = of.collect();
+            assert!(of.len() >= verbs.len().max(1), "{verbs:?}");
+            for name in *names {
+                assert!(of.iter().any(|verb| has(verb, name)), "{verbs:?} {name}");
+                let all = of.iter().all(|verb| has(verb, name));
+                assert!(all || verbs.len() != 1, "{verbs:?} {name}");
+            }
+            if let Need::Given(other) = need {
+                assert!(of.iter().all(|verb| has(verb, other)), "{other}");
+            }
+        }
+        for subject in SUBJECTS {
+            let mut verbs = command.get_subcommands().flat_map(Command::get_positionals);
+            assert!(verbs.any(|one| one.get_id() == subject), "{subject}");
+        }
     }
 }

@@ -118,6 +118,7 @@ pub(crate) struct PlotArgs {
 
 /// Arguments of `history blame`.
 #[derive(Debug, Args)]
+#[command(mut_group("GuestArgs", |group| group.requires("kernels")))]
 pub(crate) struct BlameArgs {
     /// The path
     pub(crate) path: String,

@@ -57,7 +57,10 @@ pub(crate) struct PathsArgs {
 
 /// Arguments of `list functions`.
 #[derive(Debug, Args)]
-#[command(after_help = FUNCTIONS_EXAMPLES, mut_arg("perturb", |arg| arg.hide(true)))]
+#[command(
+    after_help = FUNCTIONS_EXAMPLES,
+    mut_arg("perturb", |arg| arg.hide(true).value_parser(refuse_perturb))
+)]
 pub(crate) struct FunctionsArgs {
     /// A kernel image, or lab[:mechanism=variant,…]
     #[arg(value_hint = ValueHint::FilePath)]
@@ -65,7 +68,7 @@ pub(crate) struct FunctionsArgs {
     /// Only functions with one of these names; * is any text, ? any character
     pub(crate) name: Vec<String>,
     /// Its vmlinux with debug information: names the functions into which one was inlined
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "name")]
     pub(crate) vmlinux: Option<PathBuf>,
     /// Start no guest: print nothing if the cache does not have them yet, for completions
     #[arg(long, conflicts_with = "no_cache")]
@@ -84,11 +87,20 @@ pub(crate) struct FunctionsArgs {
 pub(crate) struct CpusArgs {
     /// Show this one, a profile's name or a FILE.toml: its features, what is left out, and what
     /// kernels print on it
+    #[arg(conflicts_with = "capture")]
     pub(crate) cpu: Option<String>,
     /// Write this machine's CPU as a profile, for --cpu FILE.toml
     #[arg(long)]
     pub(crate) capture: bool,
     /// Write it to FILE instead of stdout
-    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(
+        long, short, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "capture",
+        conflicts_with = "cpu"
+    )]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// No number of runs can be chosen where none is made.
+fn refuse_perturb(_: &str) -> Result<u32, String> {
+    Err("no path is executed".to_owned())
 }

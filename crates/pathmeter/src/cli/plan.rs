@@ -202,7 +202,7 @@ pub(crate) struct PlanStatusArgs {
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) results: PathBuf,
     /// Print only the ids of the cells that have no result, a line each
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub(crate) missing: bool,
     /// Where the document goes, pathmeter.plan-status/1.
     #[command(flatten)]

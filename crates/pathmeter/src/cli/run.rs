@@ -314,4 +314,9 @@ impl ProbeArgs {
     pub(crate) fn to_beside(&self) -> Beside<'_> {
         Beside { windows: &self.windows.window, programs: &self.probe }
     }
+
+    /// Whether anything is to be measured beside the paths.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.windows.window.is_empty() || !self.probe.is_empty()
+    }
 }
