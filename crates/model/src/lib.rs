@@ -102,7 +102,7 @@ pub use limits::{
 pub use measurement::{Measurement, ResultSchema, Subject, SubjectKind};
 pub use options::{OptionDifference, option_differences};
 pub use pair_shown::PairShown;
-pub use parse::{check_comparison, is_document, parse_measurement, parse_path};
+pub use parse::{check_comparison, is_document, parse_measurement};
 pub use parse_error::{Inconsistency, ParseError};
 pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
 pub use parse_time_comparison::{check_joined, check_time_comparison};
@@ -131,7 +131,7 @@ pub use schema::{
 pub use settings::{
     EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
     SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult, SettingsSchema,
-    SettingsSet,
+    SettingsSet, median_percent,
 };
 pub use sleep::{SleepResult, WokenBy};
 pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};

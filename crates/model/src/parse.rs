@@ -5,7 +5,6 @@
 //! estimates follow from the samples, every path has one row. Nothing in a file makes this panic.
 
 use std::collections::HashSet;
-use std::slice;
 use std::str::{self, Utf8Error};
 
 use serde::{Deserialize, de::DeserializeOwned};
@@ -50,16 +49,6 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
         return Err(ParseError::Field { field: "guest".to_owned(), what });
     }
     Ok(measurement)
-}
-
-/// Reads one path of a result that was measured by `clock`, as it stands in the document.
-///
-/// # Errors
-/// As [`parse_measurement`].
-pub fn parse_path(bytes: &[u8], clock: Unit) -> Result<PathResult, ParseError> {
-    let mut path: PathResult = serde_json::from_slice(bytes).map_err(|e| unreadable(&e, SCHEMA))?;
-    check_paths(slice::from_mut(&mut path), clock)?;
-    Ok(path)
 }
 
 /// Checks a comparison that came from a file: its bounds, that no path is there twice, that

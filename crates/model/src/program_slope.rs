@@ -11,6 +11,7 @@
 mod length_steps;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use pathmeter_stats::Histogram;
 use pathmeter_trace::RowKind;
@@ -103,20 +104,31 @@ impl ProgramSlopeRow {
         self.ranges.last().copied().unwrap_or([0, 0])
     }
 
-    /// Whether it bends though it scatters: no slope that the first two of these numbers allow is
-    /// one that the first and the last allow. The numbers are the first ones, of one length.
-    pub fn is_bent(&self, numbers: &[u64]) -> bool {
-        let count = numbers.len().saturating_sub(1).min(self.ranges.len());
-        let [first, .., last] = &self.ranges[..count] else { return false };
-        let units = |at: Option<&u64>| at.zip(numbers.first()).map(|(to, from)| to - from);
-        let Some((near, far)) = units(numbers.get(1)).zip(units(numbers.last())) else {
-            return false;
+    /// The least and the largest that pairs of runs differ by from one of the numbers to a later
+    /// one, by their places. Only differences from the first number are known: of others, bounds.
+    pub fn range_between(&self, from: usize, to: usize) -> Option<[i64; 2]> {
+        let of = |at: usize| match at.checked_sub(1) {
+            None => Some([0, 0]),
+            Some(at) => self.ranges.get(at).copied(),
         };
-        let is_below = |one: i64, of: u64, other: i64, of_other: u64| {
-            i128::from(one) * i128::from(of_other) < i128::from(other) * i128::from(of)
+        let ([low, high], [least, most]) = (of(from)?, of(to)?);
+        Some([least.saturating_sub(high), most.saturating_sub(low)])
+    }
+
+    /// Whether it bends between these of the numbers though it scatters: no slope that the first
+    /// two allow is one that the first and the last allow. They should have one length.
+    pub fn is_bent(&self, numbers: &[u64], places: Range<usize>) -> bool {
+        let Range { start, end } = places;
+        let chord = |to: usize| {
+            let units = numbers.get(to)?.checked_sub(*numbers.get(start)?)?;
+            Some((self.range_between(start, to)?, i128::from(units)))
         };
-        let is_steeper = is_below(first[1], near, last[0], far);
-        self.depends() && (is_steeper || is_below(last[1], far, first[0], near))
+        let chords = chord(start + 1).zip(end.checked_sub(1).and_then(chord));
+        let Some((([low, high], near), ([least, most], far))) = chords else { return false };
+        let is_below = |one: i64, of: i128, other: i64, of_other: i128| {
+            i128::from(one) * of_other < i128::from(other) * of
+        };
+        self.depends() && (is_below(high, near, least, far) || is_below(most, far, low, near))
     }
 
     /// The numbers at which it bends.
@@ -176,11 +188,18 @@ impl ProgramSlopeResult {
         })
     }
 
-    /// The first numbers, as many as have one length.
-    pub fn numbers_of_first_length(&self) -> &[u64] {
-        let length = self.digits.first().map(String::len);
-        let count = self.digits.iter().take_while(|it| Some(it.len()) == length).count();
-        &self.numbers[..count.min(self.numbers.len())]
+    /// The places of the most numbers in a row that have one length.
+    pub fn longest_of_one_length(&self) -> Range<usize> {
+        let mut longest = 0..0;
+        let mut begin = 0;
+        for of_one in self.digits.chunk_by(|one, next| one.len() == next.len()) {
+            let end = begin + of_one.len();
+            if of_one.len() > longest.len() {
+                longest = begin..end;
+            }
+            begin = end;
+        }
+        longest
     }
 
     /// The row of all own work.
@@ -373,10 +392,29 @@ mod tests {
         for (name, depends) in [("execve", false), ("page fault: write, page not present", true)] {
             let row = find(&slope, name);
             assert!(row.scatters && row.pieces.is_empty() && row.function.is_none(), "{row:?}");
-            assert_eq!((row.depends(), row.is_bent(&NUMBERS)), (depends, false), "{row:?}");
+            assert_eq!(
+                (row.depends(), row.is_bent(&NUMBERS, 0..NUMBERS.len())),
+                (depends, false),
+                "{row:?}"
+            );
         }
         let own = slope.own_work().unwrap();
         assert_eq!((&*own.row, own.scatters, own.depends()), (OWN_WORK, true, true));
+    }
+
+    #[test]
+    fn a_row_that_scatters_bends_among_the_most_numbers_of_one_length() {
+        let costs = |n: u64, run: u64| {
+            vec![
+                (RowKind::Syscall, "read", 4 * n * n + (run * n * 7) % 90),
+                (RowKind::Syscall, "write", 900 * n + (run * n * 7) % 90),
+            ]
+        };
+        let slope = slope(&[50, 100, 200, 400, 1000], costs, |_| Vec::new());
+        assert_eq!(slope.longest_of_one_length(), 1..4);
+        let is_bent = |name| find(&slope, name).is_bent(&slope.numbers, 1..4);
+        assert_eq!((is_bent("read"), is_bent("write")), (true, false));
+        assert!(find(&slope, "read").scatters && find(&slope, "write").scatters);
     }
 
     #[test]
@@ -404,7 +442,7 @@ mod tests {
         let mut other = slope.clone();
         other.rows.iter_mut().for_each(|row| row.steps.clear());
         assert!(other.check().is_err());
-        assert_eq!(slope.numbers_of_first_length(), [25, 50]);
+        assert_eq!(slope.longest_of_one_length(), 0..2);
     }
 
     #[test]

@@ -286,7 +286,7 @@ impl SettingRow {
             .map(|path| format!("{}: {}", path.path, path.reason.as_deref().unwrap_or_default()));
         Self {
             compared: compared.len(),
-            median_percent: median(compared),
+            median_percent: median_percent(compared),
             events: spreads(&changed),
             changed,
             ..Self::without(about, outcome, reason)
@@ -417,9 +417,13 @@ impl From<&PathComparison> for SettingChange {
     }
 }
 
-fn median(mut percents: Vec<f64>) -> Option<f64> {
+/// The median of shares in percent, of two in the middle the one nearer to 0. None without any.
+pub fn median_percent(mut percents: Vec<f64>) -> Option<f64> {
     percents.sort_by(f64::total_cmp);
-    percents.get(percents.len() / 2).copied()
+    let middle = percents.len() / 2;
+    let upper = *percents.get(middle)?;
+    let lower = percents[(percents.len() - 1) / 2];
+    Some(if lower.abs() < upper.abs() { lower } else { upper })
 }
 
 /// The events that cost by themselves and differ in the changed paths, those in most paths first.

@@ -145,7 +145,7 @@ pub(crate) fn describe_own_work(result: &ProgramSlopeResult) -> String {
             format!("{} {from}, and {far} {to}: it bends{about}, and runs scatter.", costs(&near))
         }
         (None, None, None) => {
-            format!("{}, {between}; runs scatter.", costs(&each(result, row)))
+            format!("{} on average, {between}; runs scatter.", costs(&each(result, row)))
         }
     }
 }

@@ -85,8 +85,9 @@ impl<'a> Kinds<'a> {
 fn of_straight(rows: &[&SlopeRow], unit: &str) -> Option<String> {
     let most = rows.iter().max_by_key(|row| per_unit(row).unsigned_abs())?;
     let verb = if rows.len() == 1 { "costs" } else { "cost" };
+    let exactly = if rows.iter().any(|row| row.several_values) { "" } else { ", exactly" };
     Some(format!(
-        "{} {verb} a constant plus the same number of instructions for each {unit}, exactly; the \
+        "{} {verb} a constant plus the same number of instructions for each {unit}{exactly}; the \
          largest: {}, {} and {} per {unit}.",
         rows.len(),
         most.row,
@@ -139,7 +140,7 @@ fn table(
         ("default", Align::Right),
         ("constant", Align::Right),
         (&per_unit, Align::Right),
-        ("bends", Align::Left),
+        ("remark", Align::Left),
     ])
     .with_whole_remarks();
     let kinds = Kinds::of(rows);
@@ -171,17 +172,20 @@ pub(crate) fn slope(piece: &SlopePiece) -> String {
     )
 }
 
-/// `from 4 +20, from 8 +18; typical of several values`, or `scatters: +4,307…+4,368`.
+/// `bends: from 4 +20, from 8 +18; typical values`, or `scatters: +4,307…+4,368`.
 pub(crate) fn remark(row: &SlopeRow) -> String {
     let ends = row.differences.iter().min().zip(row.differences.iter().max());
     let ends = ends.filter(|_| row.scatters);
-    let scatters =
-        ends.map(|(least, most)| format!("scatters: {}…{}", signed(*least), signed(*most)));
+    let scatters = ends.map(|(least, most)| match (signed(*least), signed(*most)) {
+        (least, most) if least == most => format!("{least} with each number, and pairs scatter"),
+        (least, most) => format!("scatters: {least}…{most}"),
+    });
     let pieces = row.pieces.iter().skip(1);
     let bends: Vec<String> =
         pieces.map(|piece| format!("from {} {}", piece.from, slope(piece))).collect();
-    let values = row.several_values.then(|| "typical of several values".to_owned());
-    let parts = [scatters, Some(bends.join(", ")).filter(|it| !it.is_empty()), values];
+    let values = row.several_values.then(|| "typical values".to_owned());
+    let bends = (!bends.is_empty()).then(|| format!("bends: {}", bends.join(", ")));
+    let parts = [scatters, bends, values];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
@@ -193,7 +197,14 @@ fn legend(result: &SlopeResult, style: Style) -> String {
         result.unit,
         numbers.join(", ")
     );
-    style.fill(&text, 0) + "\n"
+    let rows = result.paths.rows.iter();
+    let rows = rows.chain(result.program_rows.iter().flat_map(|rows| &rows.rows));
+    let typical = rows.clone().any(|row| row.several_values).then_some(
+        "typical values: the row has several exact values under a number; those that most windows \
+         have differ so, and other windows may differ otherwise",
+    );
+    let typical = typical.map_or_else(String::new, |text| style.fill(text, 0) + "\n");
+    style.fill(&text, 0) + "\n" + &typical
 }
 
 #[cfg(test)]
@@ -221,7 +232,7 @@ mod tests {
         let told = of_straight(&[&straight], "layer").unwrap();
         assert!(told.ends_with("the largest: file.open, +500 and +61 per layer."), "{told}");
         assert_eq!(of_bent(&[&bent]).unwrap(), "1 does not: fork bends at 2.");
-        assert_eq!(remark(&bent), "from 2 +5 in 2; typical of several values");
+        assert_eq!(remark(&bent), "bends: from 2 +5 in 2; typical values");
         assert_eq!((of_straight(&[], "layer"), of_bent(&[])), (None, None));
         assert_eq!(of_scattered(&[]), None);
         assert_eq!(slope(&straight.pieces[0]), "+61");

@@ -16,6 +16,18 @@ use crate::{
     tail::TailVerdict,
 };
 
+/// Why a row has nothing on a side whose result has no such row.
+const NOT_MEASURED: &str = "not measured";
+
+impl PathComparison {
+    /// Whether one side's result lacks the row, as one of fewer paths does.
+    pub fn is_of_one_side(&self) -> bool {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let of = |side: &str| reason.strip_prefix(side) == Some(NOT_MEASURED);
+        self.verdict == Verdict::Unsupported && (of("base: ") || of("new: "))
+    }
+}
+
 /// What all rows of a comparison are judged by.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
@@ -208,7 +220,7 @@ impl<'a> Row<'a> {
 /// not a check, is unsupported there.
 fn trouble(path: Option<&PathResult>, status: Status) -> Option<&str> {
     let (found, reason) = match path {
-        None => (Status::Unsupported, "not measured"),
+        None => (Status::Unsupported, NOT_MEASURED),
         Some(path) if path.status == Status::Ok && path.unit == Unit::Check => return None,
         Some(path) if path.status == Status::Ok && path.samples.is_empty() => {
             (Status::Unsupported, "no samples")

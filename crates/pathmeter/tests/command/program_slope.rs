@@ -44,7 +44,7 @@ fn its_document_is_a_page_and_one_that_contradicts_itself_is_refused() {
     let scene = Scene::new();
     scene.write("slope.json", document(&slope));
     let ran = scene.run(&["report", "slope.json", "-o", "page.html"]);
-    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), "pathmeter: note: page.html: written\n"));
     assert!(
         scene
             .read("page.html")

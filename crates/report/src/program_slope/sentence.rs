@@ -87,7 +87,7 @@ pub(super) fn remark(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Stri
         pieces.map(|piece| format!("from {} {}", piece.from, each_of(piece))).collect();
     let bends = Some(bends.join(", ")).filter(|it| !it.is_empty());
     let scatters = row.scatters.then(|| format!("scatters: {}", scatter(result, row)));
-    let is_bent = bends.is_some() || row.is_bent(result.numbers_of_first_length());
+    let is_bent = bends.is_some() || row.is_bent(&result.numbers, result.longest_of_one_length());
     let square = square(result, row).filter(|_| is_bent).map(|it| format!("about {it}"));
     [bends, scatters, square].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
@@ -131,19 +131,23 @@ fn scatter(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> String {
     )
 }
 
-/// What each costs from the first number to the second, and from the first to the last, if a row
-/// that scatters bends between: `+300…+310` and `from 25 to 50`.
+/// What each costs from one number to the next, and to the last of the same length, if a row that
+/// scatters bends between: `+300…+310` and `from 25 to 50`.
 pub(super) fn chords(
     result: &ProgramSlopeResult,
     row: &ProgramSlopeRow,
 ) -> Option<[(String, String); 2]> {
-    let numbers = result.numbers_of_first_length();
-    let last = numbers.len().checked_sub(1).filter(|_| row.is_bent(numbers))?;
-    let chord = |at: usize| {
-        let between = format!("from {} to {}", result.numbers[0], result.numbers[at]);
-        (range(row.ranges[at - 1], units(result, at)), between)
+    let (numbers, places) = (&result.numbers, result.longest_of_one_length());
+    if !row.is_bent(numbers, places.clone()) {
+        return None;
+    }
+    let begin = places.start;
+    let chord = |to: usize| {
+        let (first, last) = (numbers.get(begin)?, numbers.get(to)?);
+        let each = range(row.range_between(begin, to)?, last - first);
+        Some((each, format!("from {first} to {last}")))
     };
-    Some([chord(1), chord(last)])
+    Some([chord(begin + 1)?, chord(places.end - 1)?])
 }
 
 /// How many units the number at this place has more than the first.

@@ -9,7 +9,7 @@ use pathmeter_measure::interrupt;
 use pathmeter_measure::packed_program::memory_for;
 use pathmeter_measure::process_choice::of_process;
 use pathmeter_measure::program_point_windows::refuse_twice;
-use pathmeter_measure::program_result::{Asked, kernel_names};
+use pathmeter_measure::program_result::Asked;
 use pathmeter_measure::program_slope::ProgramSlope;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
@@ -20,7 +20,7 @@ use pathmeter_pack::Packed;
 use pathmeter_report::program_slope_table;
 use pathmeter_trace::AlsoCounted;
 
-use super::program;
+use super::program::{self, NamedInKernels};
 use crate::cli::RunArgs;
 use crate::packing;
 use crate::screen::formats::Places;
@@ -98,10 +98,10 @@ fn results(
     screen: &Screen,
 ) -> Result<Vec<Measurement>, Failure> {
     let board = Board::new(screen);
-    if !args.window.is_empty() {
-        board.during(image.subject().name, |progress| {
-            kernel_names(session, image, &args.window, progress).map(drop)
-        })?;
+    if NamedInKernels::is_needed(args) {
+        let named = NamedInKernels::default();
+        board.during(image.subject().name, |it| named.find(args, (session, image), it))?;
+        named.refuse_unknown(args)?;
     }
     let measured = each(programs, AT_A_TIME, |program| {
         let regions = program.packed.regions(&args.region_function)?;
