@@ -171,7 +171,7 @@ fn what_is_proved_unproved_or_moot_stands_in_the_document() {
 fn words_that_the_kernel_looks_for_by_its_own_code_are_unproved_and_no_others() {
     let by_itself = "the kernel's own code looks for it";
     assert_proved(&[
-        ["boot:split_lock_detect=off", "unproved", by_itself],
+        ["boot:split_lock_detect=off", "moot", "the guest's CPU has no detection of split locks"],
         ["boot:tsx=on", "unproved", by_itself],
         ["boot:nopti", "proved", "vulnerabilities/meltdown reads \"Vulnerable\""],
     ]);

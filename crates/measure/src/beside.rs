@@ -29,7 +29,7 @@ pub struct Beside<'a> {
 pub struct Probes<'a> {
     beside: Beside<'a>,
     /// The patterns of `--only`.
-    only: &'a [String],
+    only: Vec<String>,
     /// Each with the memory that its guest needs, in MiB.
     packed: Vec<(u32, PackedProgram)>,
 }
@@ -40,7 +40,7 @@ impl<'a> Probes<'a> {
     pub fn new(
         beside: Beside<'a>,
         (memory, runs): (u32, u32),
-        only: &'a [String],
+        only: &[String],
     ) -> Result<Self, Failure> {
         let packed = |probe: &PathBuf| {
             let command = [probe.as_os_str().to_owned()];
@@ -51,7 +51,7 @@ impl<'a> Probes<'a> {
             Ok::<_, Failure>((memory, PackedProgram::new(packed, runs, memory, 0)))
         };
         let packed = beside.programs.iter().map(packed).collect::<Result<_, _>>()?;
-        Ok(Self { beside, only, packed })
+        Ok(Self { beside, only: only.to_vec(), packed })
     }
 
     /// The windows between two points of the kernel.
@@ -83,8 +83,8 @@ impl<'a> Probes<'a> {
     /// Whether a path is selected by its name, or by that of one of its windows.
     fn is_wanted(&self, path: &str) -> bool {
         let of_window =
-            |window: &PointWindow| is_selected(self.only, &format!("{path}/{}", window.name));
-        is_selected(self.only, path) || self.beside.windows.iter().any(of_window)
+            |window: &PointWindow| is_selected(&self.only, &format!("{path}/{}", window.name));
+        is_selected(&self.only, path) || self.beside.windows.iter().any(of_window)
     }
 
     /// Measures `image`, or finds its result in the cache, with the regions of all probes: at least

@@ -174,7 +174,9 @@ fn recorded_in_one(
         }
         None => (waits.table.clone(), 0),
     };
-    let points = (&table, warm);
+    let places = paths.iter().filter_map(|path| path.place);
+    let windows = places.map(|place| place.window + 1).max().unwrap_or(0);
+    let points = (&table, warm, windows);
     let recorded = session.record(image, &executions, points, progress, |execution, trace| {
         let of_path = paths.iter().find(|path| path.execution() == execution);
         match of_path.and_then(|path| path.place) {

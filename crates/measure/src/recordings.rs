@@ -49,8 +49,21 @@ pub fn recordings(
     match (windows, failed.take()) {
         (Err(_), Some(windows)) => Ok(windows),
         (Err(failure), None) => Err(failure),
-        (Ok(windows), _) => Ok(windows.into_iter().map(Ok).collect()),
+        (Ok(windows), _) => {
+            if windows.iter().all(is_unnamed) {
+                // This says again why a recording from the cache has no names.
+                Names::new(session, image, inlined, progress)?;
+            }
+            Ok(windows.into_iter().map(Ok).collect())
+        }
     }
+}
+
+/// Whether its functions have no names but addresses.
+fn is_unnamed(window: &SubjectWindow) -> bool {
+    let functions = &window.window.functions;
+    let is_address = |name: &str| name.starts_with("0x") || name.starts_with('[');
+    !functions.is_empty() && functions.iter().all(|function| is_address(&function.name))
 }
 
 /// The same if the cache has them; nothing is recorded.

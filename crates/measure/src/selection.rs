@@ -2,19 +2,26 @@
 
 use pathmeter_catalogue::{Kind, Suite, Wait};
 use pathmeter_model::suggestion::suggest;
-use pathmeter_model::{Measurement, SUM};
+use pathmeter_model::{Measurement, RowKind, SUM};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;
 
 /// What is selected among, and how to see all of it.
 const PATHS: [&str; 2] = ["path", "`pathmeter list paths` lists all paths"];
+const ROWS: [&str; 2] = ["row", "without --only, `pathmeter run --all` shows all"];
+/// Rows of a program whose names could be those of system calls.
+const WORDS: [RowKind; 3] = [RowKind::Sum, RowKind::Softirq, RowKind::Other];
 
 /// What the names of rows begin with that belong to no path.
 pub const NO_PATH: &str = "*/";
 
 /// The paths that the user wants to see: all, if there is no pattern.
-pub struct Selection(Vec<WildMatch>);
+pub struct Selection {
+    patterns: Vec<WildMatch>,
+    /// Whether the user wrote the patterns.
+    is_asked: bool,
+}
 
 impl Selection {
     /// The paths that match one of `patterns`, in which `*` is any text and `?` any character.
@@ -30,7 +37,13 @@ impl Selection {
     /// # Errors
     /// A pattern that none of `names` matches.
     pub fn of_rows(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
-        Self::among(patterns, names, ["row", "without --only, `pathmeter run --all` shows all"])
+        Self::among(patterns, names, ROWS)
+    }
+
+    /// The paths with these names, of which the user named none.
+    pub fn of_paths(names: &[String]) -> Self {
+        let patterns = names.iter().map(|name| WildMatch::new(name)).collect();
+        Self { patterns, is_asked: false }
     }
 
     fn among(patterns: &[String], names: &[&str], words: [&str; 2]) -> Result<Self, Failure> {
@@ -44,7 +57,7 @@ impl Selection {
             matchers.push(matcher);
             rest = &rest[count..];
         }
-        Ok(Self(matchers))
+        Ok(Self { patterns: matchers, is_asked: true })
     }
 
     /// `measurement` with only the selected paths.
@@ -70,20 +83,46 @@ impl Selection {
     /// Whether the user named this path in full.
     pub fn names(&self, name: &str) -> bool {
         let pattern = |matcher: &WildMatch| matcher.pattern();
-        self.0.iter().any(|matcher| pattern(matcher) == name)
+        self.is_asked && self.patterns.iter().any(|matcher| pattern(matcher) == name)
     }
 
     /// Which pattern selects this path first: paths in this order stand as the user named them.
     pub fn order(&self, name: &str) -> usize {
-        let first = self.0.iter().position(|matcher| matcher.matches(name));
-        first.unwrap_or(self.0.len())
+        let first = self.patterns.iter().position(|matcher| matcher.matches(name));
+        first.unwrap_or(self.patterns.len())
     }
 
     /// Whether this row is selected; one of a window that began in no path always is.
     pub fn holds(&self, name: &str) -> bool {
-        self.0.is_empty()
+        self.patterns.is_empty()
             || name.starts_with(NO_PATH)
-            || self.0.iter().any(|matcher| matcher.matches(name))
+            || self.patterns.iter().any(|matcher| matcher.matches(name))
+    }
+}
+
+/// Whether a pattern could be the name of a system call.
+pub fn may_be_call(pattern: &str) -> bool {
+    pattern.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_')
+}
+
+/// Refuses, before a program is executed, what can only be the name of a system call and is none of
+/// the kernel's, of which `calls` are all. Windows of the program are called `windows`.
+///
+/// # Errors
+/// A pattern is such a name.
+pub fn refuse_unknown_calls(
+    patterns: &[String],
+    calls: &[String],
+    windows: &[&str],
+) -> Result<(), Failure> {
+    let is_known = |name: &str| {
+        calls.iter().any(|call| call == name)
+            || windows.contains(&name)
+            || WORDS.iter().any(|kind| kind.plural() == name)
+    };
+    match patterns.iter().find(|name| may_be_call(name) && !is_known(name)) {
+        None => Ok(()),
+        Some(name) => Err(unknown(name, &calls.iter().map(|it| &**it).collect::<Vec<_>>(), ROWS)),
     }
 }
 
@@ -162,6 +201,19 @@ mod tests {
         assert_eq!(selection.of(&names), names[..2]);
         let Err(failure) = Selection::of_rows(&["mmpa".into()], &names) else { panic!() };
         assert!(failure.advice().unwrap().starts_with("did you mean mmap? without --only"));
+    }
+
+    #[test]
+    fn only_a_word_can_be_refused_before_the_program_has_run() {
+        let calls = ["openat", "mmap"].map(str::to_owned);
+        let refuse = |name: &str| refuse_unknown_calls(&[name.to_owned()], &calls, &["wait"]);
+        for name in
+            ["mmap", "sum", "softirqs", "wait", "user.a", "own work", "open*", "mmap (32-bit)"]
+        {
+            assert!(refuse(name).is_ok(), "{name}");
+        }
+        let failure = refuse("opennat").unwrap_err();
+        assert!(failure.advice().unwrap().starts_with("did you mean openat?"));
     }
 
     #[test]

@@ -267,17 +267,17 @@ impl Session {
 
     /// Records these executions, of paths of one group, all in one guest, in their order; `read`
     /// makes of each trace what it will. Of paths that `table` has windows for, those are recorded
-    /// that begin after the first `warm` begin markers.
+    /// that begin after the first `warm` begin markers, `windows` of them or more.
     pub fn record<R: Send>(
         &self,
         image: &Image,
         wanted: &[Execution],
-        (table, warm): (&PointTable, u64),
+        (table, warm, windows): (&PointTable, u64, u64),
         progress: Report<'_>,
         read: impl Fn(Execution, File) -> R + Sync,
     ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
-        let limits = RecordingLimits { skip, warm, bytes, most };
+        let limits = RecordingLimits { skip, warm, windows, bytes, most };
         let Some(first) = wanted.first() else { return Ok(Vec::new()) };
         let plan = self.plan_with(first.path);
         let recorded = self.with_points(image, table, progress, |request| {

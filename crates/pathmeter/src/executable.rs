@@ -37,9 +37,19 @@ pub(crate) fn of_shell(command: &[OsString]) -> BTreeMap<String, PathBuf> {
     let words = words.map(|words| words.to_string_lossy()).unwrap_or_default();
     let named = words.split(['|', '&', ';', '(', ')', '`', '\n']).filter_map(first);
     let programs = named.filter_map(|name| Some((name.to_owned(), file(name)?)));
-    let whole = words.split(|c: char| c.is_whitespace() || "|&;()`<>\"'".contains(c));
+    let is_end = |c: char| c.is_whitespace() || "|&;()`<\"'".contains(c);
+    let whole = cut_outputs(&words).into_iter().flat_map(|part| part.split(is_end));
     let files = whole.filter(|word| is_named_file(word));
     programs.chain(files.map(|word| (word.to_owned(), PathBuf::from(word)))).collect()
+}
+
+/// The parts of a shell's words between the files that they write: each follows a `>`.
+fn cut_outputs(words: &str) -> Vec<&str> {
+    let mut parts = words.split('>');
+    let first = parts.next();
+    let behind = parts.map(|part| part.trim_start_matches(['&', '|', ' ']));
+    let rest = behind.filter_map(|part| part.split_once(' ').map(|(_, rest)| rest));
+    first.into_iter().chain(rest).collect()
 }
 
 /// Whether a word is a file or folder of this machine, two levels deep at least: `/usr` may well be
@@ -77,6 +87,10 @@ mod tests {
         let script = "A=1 cat x > ls; if test -e y; then /bin/ls; fi; echo $(sort); no-program";
         assert_eq!(named(&["/bin/bash", "-e", "-c", script]), ["/bin/ls", "cat", "sort"]);
         assert_eq!(named(&["sh", "-c", "ls /usr/bin /usr /dev/null"]), ["/usr/bin", "ls"]);
+        assert_eq!(
+            named(&["sh", "-c", "ls /bin/cat >/etc/hosts 2>&1 /etc/passwd"]),
+            ["/bin/cat", "/etc/passwd", "ls"]
+        );
         assert!(named(&["sh", "ls"]).is_empty() && named(&["ls", "-c", "sort"]).is_empty());
     }
 }

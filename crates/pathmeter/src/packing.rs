@@ -4,10 +4,12 @@ mod file_list;
 mod opened_files;
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use pathmeter_pack::{Packed, Packing};
+use pathmeter_pack::{FileArg, Packed, Packing};
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
@@ -31,11 +33,18 @@ pub(crate) fn pack(
     args: &FilesArgs,
     screen: &Screen,
 ) -> Result<Packed, Failure> {
-    note_shell(command, args, screen);
+    let mut files = Vec::new();
+    if args.root.is_none() && args.find_files.is_none() {
+        let named = named_by_shell(command, &args.file);
+        named.note(screen);
+        files = named.files();
+    }
     let own = args.stdin.as_deref().is_some_and(|stdin| stdin == Path::new(OWN));
     let read = if own { Some(own_input()?) } else { None };
     let stdin = read.as_ref().map(NamedTempFile::path).or(args.stdin.as_deref());
-    let packing = Packing { stdin, ..args.packing(command) };
+    let given = args.packing(command);
+    files.extend_from_slice(given.files);
+    let packing = Packing { stdin, files: &files, ..given };
     let mut packed = pathmeter_pack::pack(&packing).map_err(Failure::Packing)?;
     if let Some(list) = &args.find_files {
         let found = find_files(list, &packed, stdin, screen)?;
@@ -51,25 +60,58 @@ pub(crate) fn pack(
     Ok(packed)
 }
 
-/// Tells before a guest boots which programs a shell is told to execute and has not got.
-fn note_shell(command: &[OsString], args: &FilesArgs, screen: &Screen) {
+/// What a shell's own words name on this machine, by the words.
+pub(crate) struct NamedByShell {
+    /// Programs and other files.
+    files: Vec<(String, PathBuf)>,
+    folders: Vec<(String, PathBuf)>,
+}
+
+/// What the words of `sh -c` name beside the files that are given; nothing of another command.
+pub(crate) fn named_by_shell(command: &[OsString], given: &[FileArg]) -> NamedByShell {
     // `/bin` may be a link to `/usr/bin`.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let is_packed =
-        |program: &Path| args.file.iter().any(|file| real(program).starts_with(real(&file.source)));
-    let mut programs = executable::of_shell(command);
-    let is_alone = args.root.is_none() && args.find_files.is_none();
-    programs.retain(|_, program| is_alone && !is_packed(program));
-    if programs.is_empty() {
-        return;
+    let has = |file: &FileArg, path: &Path| {
+        let source = file.source.file_name().unwrap_or_default();
+        let place = file.destination.as_ref().map(|place| match place.as_os_str().as_bytes() {
+            [.., b'/'] => place.join(source),
+            _ => place.clone(),
+        });
+        real(path).starts_with(real(&file.source)) || place.is_some_and(|it| path.starts_with(it))
+    };
+    let is_new = |(_, path): &(String, PathBuf)| !given.iter().any(|file| has(file, path));
+    let named: Vec<_> = executable::of_shell(command).into_iter().filter(is_new).collect();
+    let is_file = |path: &Path| path.is_file() && File::open(path).is_ok();
+    let (files, rest): (Vec<_>, Vec<_>) = named.into_iter().partition(|(_, path)| is_file(path));
+    let folders = rest.into_iter().filter(|(_, path)| path.is_dir()).collect();
+    NamedByShell { files, folders }
+}
+
+impl NamedByShell {
+    /// The files, which are packed as well.
+    pub(crate) fn files(&self) -> Vec<FileArg> {
+        let file =
+            |(_, source): &(String, PathBuf)| FileArg { source: source.clone(), destination: None };
+        self.files.iter().map(file).collect()
     }
-    let names: Vec<String> = programs.keys().map(|name| format!("`{name}`")).collect();
-    let files = programs.values().map(|file| format!(" --file {}", file.display()));
-    let files: String = files.collect();
-    screen.note(&format!(
-        "in the shell's words, not packed: {}; add{files}, or --find-files LIST",
-        names.join(", ")
-    ));
+
+    /// Says what is packed of it, and what is not.
+    fn note(&self, screen: &Screen) {
+        let names = |of: &[(String, PathBuf)]| {
+            of.iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+        };
+        if !self.files.is_empty() {
+            screen.note(&format!("in the shell's words, and packed: {}", names(&self.files)));
+        }
+        if !self.folders.is_empty() {
+            let options = self.folders.iter().map(|(_, it)| format!(" --file {}", it.display()));
+            screen.note(&format!(
+                "in the shell's words, not packed: {}; add{}, or --find-files LIST",
+                names(&self.folders),
+                options.collect::<String>()
+            ));
+        }
+    }
 }
 
 /// Tells before a guest boots that a program can't do without files that are not packed.

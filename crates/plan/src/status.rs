@@ -61,6 +61,20 @@ pub struct FailedCell {
 }
 
 impl Status {
+    /// Of a plan of which nothing has been measured: all cells are missing.
+    pub fn before_first_run(plan: &Plan) -> Self {
+        Self {
+            schema: StatusSchema::V1,
+            cells: plan.cells.len(),
+            done: 0,
+            failed: Vec::new(),
+            missing: plan.cells.iter().map(|cell| cell.id.clone()).collect(),
+            conflicts: Vec::new(),
+            damaged: Vec::new(),
+            others: 0,
+        }
+    }
+
     /// Whether another run has something to do that may help.
     pub fn goes_on(&self) -> bool {
         let retried = |cell: &FailedCell| cell.class != Some(FailureClass::Permanent);
@@ -74,16 +88,7 @@ impl Status {
 /// The folder can't be read.
 pub fn status(plan: &Plan, folder: &Folder) -> Result<Status, FolderError> {
     let (listing, lists) = (folder.listing()?, Lists::of([folder])?);
-    let mut status = Status {
-        schema: StatusSchema::V1,
-        cells: plan.cells.len(),
-        done: 0,
-        failed: Vec::new(),
-        missing: Vec::new(),
-        conflicts: Vec::new(),
-        damaged: Vec::new(),
-        others: 0,
-    };
+    let mut status = Status { missing: Vec::new(), ..Status::before_first_run(plan) };
     let mut known = 0;
     for cell in &plan.cells {
         let id = &cell.id;

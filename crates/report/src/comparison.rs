@@ -11,7 +11,7 @@ use crate::causes::{AreaSums, areas_table, causes_table};
 use crate::fold::{Alike, folded, unfolded};
 use crate::headline::write_first_line;
 use crate::measured_with::{self, doubt};
-use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, signed, unit_word};
+use crate::number::{AT_LEAST, AT_MOST, at_least, one_unit, percent, plural, signed, unit_word};
 use crate::rows::Rows;
 use crate::style::{PLAIN, QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
@@ -21,6 +21,12 @@ pub(crate) const MANY_VALUES: char = '~';
 /// The words that explain [`MANY_VALUES`] to readers.
 pub(crate) const SEVERAL_VALUES: &str =
     "~ marks several typical values; a row shows one pair: the same window of the same run";
+/// What is judged: the same window of the same run of both kernels.
+const PAIRS: &str = "pairs";
+/// What the number of pairs behind a difference means.
+const OF_PAIRS: &str = "in N of M pairs: N pairs of windows differ by just this number";
+/// What a range behind a difference means.
+const OF_RANGE: &str = "pairs: the lowest and the highest difference of a pair of windows";
 /// What decided where there are no pairs.
 const OF_SETS: &str = "judged as sets";
 /// What a range of differences means.
@@ -124,7 +130,8 @@ fn rows(rows: &[Alike<'_>], floor: bool, shown: Placement, style: Style) -> Stri
         if *others > 0 {
             before[0] = format!("{} and {others} alike", path.path).into();
         }
-        let unit = path.base.or(path.new).filter(|_| several);
+        let is_named = several && path.unit != Unit::Instructions;
+        let unit = path.base.or(path.new).filter(|_| is_named);
         let unit = unit.map_or("", |_| unit_word(path.unit)).into();
         table.row(before.into_iter().chain([unit, percent, moved, verdict, remark]));
     }
@@ -212,7 +219,7 @@ fn evidence(path: &PathComparison) -> Option<String> {
         Some(_) if path.work.is_some() => varying(path.pairs, path.verdict),
         Some(pairs) if changed && !pairs.are_most() && pairs.varies() => Some(range(pairs)),
         Some(pairs) if changed && !pairs.is_unanimous() => {
-            Some(format!("in {} of {} pairs", pairs.agreeing, pairs.of))
+            Some(format!("in {} of {} {PAIRS}", pairs.agreeing, pairs.of))
         }
         None if changed && path.is_many_valued() => Some(OF_SETS.to_owned()),
         _ => None,
@@ -227,7 +234,7 @@ pub(crate) fn varying(pairs: Option<PairsCompared>, verdict: Verdict) -> Option<
 
 /// How far the runs differ: `pairs -36,775…+200`.
 fn range(pairs: PairsCompared) -> String {
-    format!("pairs {}…{}", signed(pairs.least), signed(pairs.most))
+    format!("{PAIRS} {}…{}", signed(pairs.least), signed(pairs.most))
 }
 
 /// Whether rows count different things, so that each must say what.
@@ -239,7 +246,13 @@ fn several_units(paths: &[&PathComparison]) -> bool {
 /// What the numbers count, if it is one thing, and what the marker means if it is there.
 pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style: Style) -> String {
     let unit = one_unit(paths.iter().map(|path| path.unit));
-    let unit = unit.map(|unit| format!("numbers are {}", unit_word(unit)));
+    let unit = match unit {
+        Some(unit) => Some(format!("numbers are {}", unit_word(unit))),
+        None if paths.iter().any(|path| path.unit == Unit::Instructions) => {
+            Some("numbers without a unit are instructions".to_owned())
+        }
+        None => None,
+    };
     let marker = marked.then(|| SEVERAL_VALUES.to_owned());
     let bounds = paths.iter().any(|path| path.base_at_least || path.new_at_least);
     let bounds = bounds.then(|| AT_LEAST.to_owned() + "is a lower bound: no end was seen");
@@ -249,7 +262,14 @@ pub(crate) fn legend(paths: &[&PathComparison], floor: bool, marked: bool, style
     let varies =
         paths.iter().any(|path| path.work.is_some() && varying(path.pairs, path.verdict).is_some());
     let varies = varies.then(|| VARYING.to_owned());
+    let pairs = paths.iter().any(|path| evidence(path).is_some_and(|it| it.ends_with(PAIRS)));
+    let pairs = pairs.then(|| OF_PAIRS.to_owned());
+    let ranges = paths
+        .iter()
+        .any(|path| path.work.is_none() && evidence(path).is_some_and(|it| it.starts_with(PAIRS)));
+    let ranges = ranges.then(|| OF_RANGE.to_owned());
     let lines = unit.into_iter().chain(floor).chain(marker).chain(bounds).chain(varies);
+    let lines = lines.chain(pairs).chain(ranges);
     lines.map(|line| style.quiet(&line)).collect()
 }
 
@@ -275,8 +295,9 @@ fn placement(comparison: &Comparison, style: Style) -> String {
         return String::new();
     }
     let Summary { same, identical, .. } = comparison.summary;
-    let identical =
-        format!("of {same} paths with verdict same, {identical} have every count equal");
+    let have = if identical == 1 { "has" } else { "have" };
+    let of = plural(same, "path");
+    let identical = format!("of {of} with verdict same, {identical} {have} every count equal");
     let line = match moved {
         _ if same == 0 => return String::new(),
         0 => identical,
@@ -308,5 +329,11 @@ pub(crate) fn tally<'a>(
         .collect();
     let name = names[usize::from(summary.paths != 1)];
     let colon = if counts.is_empty() { "" } else { ": " };
-    format!("{} {name}{colon}{}\n", summary.paths, counts.join(", "))
+    let compared = match summary.count(Verdict::Unsupported) {
+        0 => String::new(),
+        without => format!(", {} compared", summary.paths - without),
+    };
+    let line = format!("{} {name}{compared}{colon}{}", summary.paths, counts.join(", "));
+    // What is painted can't be broken.
+    if style.colour { line + "\n" } else { style.fill(&line, 0) + "\n" }
 }

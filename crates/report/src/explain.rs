@@ -31,7 +31,7 @@ use crate::causes::explained;
 use crate::headline::describe_explanation;
 use crate::style::Style;
 
-/// What was recorded, of two subjects after a sentence; then, of one subject, its call tree, its
+/// A sentence and what was recorded; then, of one subject, its call tree, its
 /// functions and its slow instructions, or, of two, the causes of the difference, the functions
 /// that differ, the events that do and their functions, the functions that only moved, where in the
 /// call tree the difference is, and what more or less is touched.
@@ -45,9 +45,8 @@ pub fn explanation(explain: &Explain, limits: Limits, style: Style) -> String {
         _ => of_one(&explain.base, limits, style),
     };
     let causes = explain.causes.as_ref().and_then(|causes| explained(causes, style));
-    let sentence =
-        explain.new.as_ref().map(|_| style.fill(&describe_explanation(explain), 0) + "\n");
-    let head = std::iter::once(sentence.unwrap_or_default() + &head::head(explain, style));
+    let sentence = style.fill(&describe_explanation(explain), 0) + "\n";
+    let head = std::iter::once(sentence + &head::head(explain, style));
     head.chain(causes).chain(parts).collect::<Vec<_>>().join("\n")
 }
 

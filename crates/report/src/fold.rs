@@ -50,6 +50,11 @@ pub(crate) fn folded(paths: &[PathComparison]) -> Fold<'_> {
         (more, "differs less", "differ less"),
         (count(|path| path.verdict == Verdict::Same), "is the same", "are the same"),
         (count(can_not), "can be executed by neither", "can be executed by neither"),
+        (
+            count(PathComparison::is_of_one_side),
+            "was measured on one side only",
+            "were measured on one side only",
+        ),
     ];
     let lines = lines.into_iter().filter(|(count, ..)| *count > 0).map(|(count, one, several)| {
         let more = if one == "differs less" { "more row" } else { "row" };
@@ -67,7 +72,7 @@ fn can_not(path: &PathComparison) -> bool {
 }
 
 fn is_change(path: &PathComparison) -> bool {
-    path.verdict != Verdict::Same && !can_not(path)
+    path.verdict != Verdict::Same && !can_not(path) && !path.is_of_one_side()
 }
 
 /// What is broken or missing comes first.

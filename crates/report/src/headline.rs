@@ -3,8 +3,8 @@
 mod folders;
 mod program;
 
-use pathmeter_model::{Comparison, PathComparison, Unit, Verdict};
-use pathmeter_trace::{Difference, Explain, FunctionDifference};
+use pathmeter_model::{Comparison, PathComparison, Unit, Verdict, median_percent};
+use pathmeter_trace::{Difference, Explain, FunctionDifference, SubjectWindow};
 
 pub(crate) use self::folders::describe_folders;
 use self::program::describe_program;
@@ -33,7 +33,7 @@ pub(crate) fn describe(comparison: &Comparison, explanations: &[Explain]) -> Str
 }
 
 /// `3 of 43 paths cost more, 2 less: switch.yield +34 instructions (+1.02 %), in
-/// finish_task_switch; the median of those that differ is +0.40 %.`
+/// finish_task_switch; the median of these 5 is +0.40 %.`
 fn describe_paths(comparison: &Comparison, explanations: &[Explain]) -> String {
     let mut sorted = worst_first(&comparison.paths);
     sorted.retain(|row| row.is_own_work());
@@ -97,20 +97,24 @@ fn describe_equality(paths: &[PathComparison]) -> &'static str {
     if paths.iter().all(|path| path.difference.is_none_or(|by| by == 0)) {
         "As many instructions everywhere"
     } else {
-        "No path costs more or less in all pairs of runs"
+        "No path differs in instructions by a verdict"
     }
 }
 
-/// `; the median of the 5 that differ is +0.40 %`, the lower one of two; nothing of few paths.
+/// `; the median of these 5 is +0.40 %`; nothing of few paths.
 fn describe_median(paths: &[PathComparison]) -> String {
-    let differ = paths.iter().filter(|path| is_different(path)).filter_map(|path| path.percent);
-    let mut differ: Vec<f64> = differ.filter(|part| *part != 0.0).collect();
-    differ.sort_by(f64::total_cmp);
+    let is_changed = |path: &&PathComparison| {
+        path.is_own_work() && (WORSE.contains(&path.verdict) || BETTER.contains(&path.verdict))
+    };
+    let changed: Vec<&PathComparison> = paths.iter().filter(is_changed).collect();
+    let differ: Vec<f64> = changed.iter().filter_map(|path| path.percent).collect();
     match differ.len() {
         few if few < WORTH_A_MEDIAN => String::new(),
         many => {
-            let median = percent(differ[(many - 1) / 2]);
-            format!("; the median of the {many} that differ is {median}")
+            let median = median_percent(differ).map_or_else(String::new, percent);
+            let are_all = many == changed.len();
+            let of = if are_all { format!("these {many}") } else { format!("{many} of these") };
+            format!("; the median of {of} is {median}")
         }
     }
 }
@@ -184,13 +188,7 @@ fn describe_row(path: &PathComparison) -> String {
 /// What a recording by itself shows.
 pub(crate) fn describe_explanation(explain: &Explain) -> String {
     let Some((new, difference)) = explain.new.as_ref().zip(explain.difference.as_ref()) else {
-        let base = &explain.base;
-        return format!(
-            "{} on {}: {} instructions.",
-            base.path,
-            base.name,
-            grouped(base.window.total)
-        );
+        return describe_window(&explain.base);
     };
     let base = &explain.base;
     let sides = if base.path == new.path {
@@ -201,6 +199,25 @@ pub(crate) fn describe_explanation(explain: &Explain) -> String {
     let place = find_culprit(difference).map(|place| format!(", {place}")).unwrap_or_default();
     let unit = name_unit(difference.total, Unit::Instructions);
     format!("{sides}: {} {unit}{place}.", signed(difference.total))
+}
+
+/// `syscall.getppid on cloud.deb: 356 instructions, the largest part in entry_SYSCALL_64 itself
+/// (111).` What a function calls is not in its part.
+fn describe_window(subject: &SubjectWindow) -> String {
+    let counted = subject.window.functions.iter().map(|it| (it.counts.instructions, &it.name));
+    let most = counted.filter(|(own, _)| *own > 0).max_by_key(|(own, _)| *own);
+    let most = most.map(|(own, name)| {
+        let total = subject.window.total;
+        let part = if own > total / 2 { "most of them" } else { "the largest part" };
+        format!(", {part} in {name} itself ({})", grouped(own))
+    });
+    format!(
+        "{} on {}: {} instructions{}.",
+        subject.path,
+        subject.name,
+        grouped(subject.window.total),
+        most.unwrap_or_default()
+    )
 }
 
 /// The function that a difference is in, for a sentence: the one that changed most in the same
@@ -242,13 +259,34 @@ mod tests {
         let new = [("openat", 5_657_295), ("pipe2", 1557), ("read", 10_000)];
         assert_eq!(
             describe(&compare_syscalls(&base, &new), &[]),
-            "The program and its system calls cost 657,952 instructions more (+13.13 %): most in \
-             openat, +657,295."
+            "The program and its system calls cost 657,952 instructions more (+13.13 %), \
+             5,010,900 → 5,668,852: most in openat, +657,295."
         );
         assert_eq!(
             describe(&compare_syscalls(&base, &base), &[]),
             "The program and its system calls cost the same."
         );
+    }
+
+    #[test]
+    fn page_faults_that_a_processor_may_not_take_are_doubted_in_the_sentence() {
+        let result = |of_qemu: &[RowKind], faults: u64| {
+            let rows = of_qemu.iter().map(|kind| work(*kind, "read", 4, 4000));
+            let fault = work(RowKind::PageFault, "write", faults, 1000 * faults);
+            let rows: Vec<_> = rows.chain([fault]).collect();
+            let configuration = example::configuration("6.1.0", 6);
+            program("vmlinuz", configuration, vec![run(0, rows); 7]).result()
+        };
+        let sentence = |of_qemu| {
+            let sides = [result(of_qemu, 3), result(of_qemu, 2051)];
+            describe(&compare(&sides[0], &sides[1], Threshold::default()), &[])
+        };
+        let doubted = sentence(&[RowKind::InterpreterFault]);
+        assert!(
+            doubted.ends_with("+2,048,000. A processor may take other page faults than QEMU."),
+            "{doubted}"
+        );
+        assert!(sentence(&[]).ends_with("+2,048,000."), "{}", sentence(&[]));
     }
 
     #[test]
@@ -264,8 +302,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&[1010, 1030, 980, 1000]),
-            "2 of 4 paths cost more, 1 less: x.b +30 instructions (+3.00 %); the median of the 3 \
-             that differ is +1.00 %."
+            "2 of 4 paths cost more, 1 less: x.b +30 instructions (+3.00 %); the median of these 3 \
+             is +1.00 %."
         );
         assert_eq!(
             sentence(&[1010, 1000]),

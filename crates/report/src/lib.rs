@@ -59,8 +59,8 @@ pub use history::{blame_table, history_plot, history_svg, history_table, kept_ta
 pub use joined::joined_table;
 pub use measured_with::USUAL_COMMAND_LINE;
 pub use number::{grouped, signed};
-pub use options::{ShownOptions, options_table};
-pub use page::{MOST_RESULTS, PageSection, report_page};
+pub use options::options_table;
+pub use page::{MOST_RESULTS, Page, PageSection, report_page};
 pub use paths::{PathRow, paths_table};
 pub use program_slope::program_slope_table;
 pub use rows::Rows;

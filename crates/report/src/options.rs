@@ -13,29 +13,20 @@ const LIKELY: usize = 3;
 /// Characters shown of a value.
 const LONGEST_VALUE: usize = 40;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ShownOptions {
-    /// How many differ, and the first few.
-    Few,
-    All,
-}
-
-/// How many options differ, and which, the likely causes first. Nothing if none differs.
-pub fn options_table(options: &[OptionDifference], shown: ShownOptions, style: Style) -> String {
+/// How many options differ, and the first few, the likely causes first. Nothing if none differs.
+pub fn options_table(options: &[OptionDifference], style: Style) -> String {
     if options.is_empty() {
         return String::new();
     }
-    let (shown, rest) = options.split_at(match shown {
-        ShownOptions::Few if options.len() > FEW => {
-            options.iter().filter(|option| has_hint(option)).count().min(FEW)
-        }
-        _ => options.len(),
+    let (shown, rest) = options.split_at(match options.len() {
+        few if few <= FEW => few,
+        _ => options.iter().filter(|option| has_hint(option)).count().min(FEW),
     });
     let heading = style.fill(&heading(options), 0);
     let more = match rest.len() {
         0 => String::new(),
-        1 => style.quiet("1 more: --all shows it"),
-        rest => style.quiet(&format!("{} more: --all shows them", grouped(rest as u64))),
+        1 => style.quiet("1 more: --json has it"),
+        rest => style.quiet(&format!("{} more: --json has them", grouped(rest as u64))),
     };
     if shown.is_empty() {
         return format!("\n{heading}\n{more}");
@@ -123,14 +114,12 @@ mod tests {
     fn few_are_shown_and_the_others_counted() {
         let mut options = vec![option("PREEMPT_RT", &["a", "b", "c", "d"])];
         options.extend((0..9).map(|number| option(&format!("X{number}"), &[])));
-        let few = options_table(&options, ShownOptions::Few, Style::default());
+        let few = options_table(&options, Style::default());
         assert!(few.contains("differ in 10 options: 1 with a name that fits"), "{few}");
         assert!(few.contains("a, b, c and 1 more") && few.contains("not set"), "{few}");
-        assert!(few.contains("9 more: --all") && !few.contains("X0"), "{few}");
-        let all = options_table(&options, ShownOptions::All, Style::default());
-        assert!(all.contains("X8") && !all.contains("--all"), "{all}");
-        let one = options_table(&options[1..2], ShownOptions::Few, Style::default());
+        assert!(few.contains("9 more: --json has them") && !few.contains("X0"), "{few}");
+        let one = options_table(&options[1..2], Style::default());
         assert!(one.contains("differ in 1 option\n") && one.contains("X0"), "{one}");
-        assert_eq!(options_table(&[], ShownOptions::All, Style::default()), "");
+        assert_eq!(options_table(&[], Style::default()), "");
     }
 }

@@ -109,15 +109,19 @@ pub enum PageSection {
     Joined(Box<Joined>),
 }
 
+/// A page, and the sentence that it begins with.
+#[derive(Debug)]
+pub struct Page {
+    pub html: String,
+    pub headline: String,
+}
+
 /// The page of these sections, which begins with the first one's headline. `notes` is what the
 /// reader must know besides, a line each.
 ///
 /// # Errors
 /// The page's data can't be written as JSON, which no data of these types should cause.
-pub fn report_page(
-    sections: &[PageSection],
-    notes: &[String],
-) -> Result<String, serde_json::Error> {
+pub fn report_page(sections: &[PageSection], notes: &[String]) -> Result<Page, serde_json::Error> {
     let mut data = Data::default();
     let mut body = Html::default();
     let mut headlines = Vec::new();
@@ -147,7 +151,7 @@ pub fn report_page(
         ("body", body.into_string()),
         ("data", json.into_string()),
     ];
-    Ok(filled(&parts))
+    Ok(Page { html: filled(&parts), headline: first })
 }
 
 impl PageSection {

@@ -235,11 +235,14 @@ fn faults_of_qemu(rows: &[RowCosts<'_>], style: Style) -> String {
     }
     let sum = |of: fn(&Calls) -> u64| all.iter().map(of).fold(0, u64::saturating_add);
     let number = calls(Calls { least: sum(|it| it.least), most: sum(|it| it.most) });
-    style.quiet(&format!(
-        "page faults that QEMU alone takes: {number} a run; an instruction that changes memory \
-         faults once on a processor and twice here, of which own work has the second"
-    ))
+    style.quiet(&format!("page faults that QEMU alone takes: {number} a run; {FAULTS_OF_QEMU}"))
 }
+
+/// Why there are page faults that no processor takes, and what of them is in a program's own work.
+const FAULTS_OF_QEMU: &str = "an instruction that changes memory faults once on a processor and \
+     twice here, of which own work has the second. Where a huge page is touched first in this way, \
+     own work also has the faults of its small pages: boot:transparent_hugepage=never shows how \
+     many";
 
 /// All that the rows add up to: of a process it is its own work.
 fn whole(result: &Measurement) -> Option<RowCosts<'_>> {

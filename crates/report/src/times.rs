@@ -98,6 +98,15 @@ pub(crate) fn time(value: f64) -> String {
     }
 }
 
+/// A difference of times, as [`time`], with its sign.
+fn signed_time(value: f64) -> String {
+    match (time(value.abs()), value < 0.0) {
+        (none, _) if none == time(0.0) => none,
+        (amount, true) => format!("-{amount}"),
+        (amount, false) => format!("+{amount}"),
+    }
+}
+
 fn unsupported(count: usize, style: Style) -> String {
     if count == 0 {
         return String::new();
@@ -112,7 +121,7 @@ pub(crate) fn footer(times: &Times, cycle: Result<f64, NoCycle>, style: Style) -
 }
 
 /// The machine, and how it was measured.
-pub(crate) fn facts_of_session(times: &Times, cycle: Result<f64, NoCycle>) -> [String; 4] {
+pub(crate) fn facts_of_session(times: &Times, cycle: Result<f64, NoCycle>) -> [String; 5] {
     let method = &times.method;
     let tick = 1e9 / float(method.ticks_per_second);
     let core = match cycle {
@@ -131,6 +140,10 @@ pub(crate) fn facts_of_session(times: &Times, cycle: Result<f64, NoCycle>) -> [S
         core,
         "A/A′: by how much the same path differed from itself in the same processes. A time is \
          this machine's, now"
+            .to_owned(),
+        "p99, p99.9: of single calls, unless a call is shorter than 20 steps of the clock; stalls: \
+         batches of calls that took more than twice as long as usual, as where something else had \
+         the CPU"
             .to_owned(),
     ]
 }
@@ -171,6 +184,7 @@ pub fn time_comparison_table(comparison: &TimeComparison, rows: Rows, style: Sty
         ("base ns", Align::Right),
         ("new ns", Align::Right),
         ("difference", Align::Right),
+        ("percent", Align::Right),
         ("95 % interval", Align::Right),
         ("A/A′ within", Align::Right),
         ("verdict", Align::Left),
@@ -191,12 +205,13 @@ pub fn time_comparison_table(comparison: &TimeComparison, rows: Rows, style: Sty
         + &noted(&comparison.notes, &facts, style)
 }
 
-fn compared_row(row: &TimeRow, comparison: &TimeComparison) -> [Cell; 8] {
+fn compared_row(row: &TimeRow, comparison: &TimeComparison) -> [Cell; 9] {
     let text = |text: Option<String>| Cell::from(text.unwrap_or_default());
     [
         row.path.as_str().into(),
         text(row.base.map(time)),
         text(row.new.map(time)),
+        text(row.base.zip(row.new).map(|(base, new)| signed_time(new - base))),
         text(row.difference.map(percent)),
         text(row.interval.map(within)),
         text(row.null.map(|null| format!("{null:.2} %"))),
@@ -298,8 +313,10 @@ pub(crate) fn facts(comparison: &TimeComparison) -> Vec<String> {
         format!("base: {}, {}", base.condition, machine(&base.host)),
         format!("new: {}, {}", new.condition, machine(&new.host)),
         format!(
-            "slower, faster: a chance of {alpha} that any path of this table is called so wrongly; \
-             equal: within ±{:.1} %; {how}",
+            "slower, faster: a difference of any size that is more than chance and A/A′; if \
+             nothing differs, 1 of {:.0} such tables calls a path so. Equal: no such difference, \
+             and within ±{:.1} %; {how}",
+            1.0 / alpha,
             100.0 * margin
         ),
     ];

@@ -38,6 +38,15 @@ pub use words::refuse_own;
 /// Longest words of a condition for the command line together, in bytes.
 const MAX_WORDS: usize = 1024;
 
+/// Shown of a word that the kernel's own code looks for.
+const LOOKED_FOR: &str = "the kernel's own code looks for it; no known file shows its effect";
+/// Words about what QEMU's interpreter does not have: Linux
+/// `Documentation/admin-guide/kernel-parameters.txt`, QEMU `target/i386/cpu.c`.
+const LACKING: [(&str, &str); 3] = [
+    ("nousershstk", "shadow stacks for programs"),
+    ("split_lock_detect=", "detection of split locks"),
+    ("fred=", "FRED"),
+];
 /// The sysctl that hides addresses, by both of its names.
 const HIDE_ADDRESSES: [&str; 2] = ["kernel.kptr_restrict", "kernel/kptr_restrict"];
 
@@ -49,6 +58,14 @@ pub struct Condition {
     modules: Vec<Module>,
     /// The words that the kernel's own code looks for, though it hands them to pid 1.
     looked_for: Vec<String>,
+}
+
+/// What the guest's CPU lacks so that a word of the boot, as `boot:WORD`, has no effect.
+fn find_lacking(setting: &str) -> Option<&'static str> {
+    let word = setting.strip_prefix("boot:")?;
+    let is_it =
+        |name: &str| if name.ends_with('=') { word.starts_with(name) } else { word == name };
+    LACKING.iter().find(|(name, _)| is_it(name)).map(|(_, what)| *what)
 }
 
 impl Condition {
@@ -330,12 +347,11 @@ impl Condition {
                 return Ok(Proof { setting: name, state: ProofState::Proved, shown });
             }
             if self.is_looked_for(setting) {
-                let shown = "the kernel's own code looks for it; no known file shows its effect";
-                return Ok(Proof {
-                    setting: name,
-                    state: ProofState::Unproved,
-                    shown: shown.into(),
-                });
+                let (state, shown) = match find_lacking(&name) {
+                    Some(what) => (ProofState::Moot, format!("the guest's CPU has no {what}")),
+                    None => (ProofState::Unproved, LOOKED_FOR.to_owned()),
+                };
+                return Ok(Proof { setting: name, state, shown });
             }
             let questions = setting.questions();
             let proof = proof::prove(name, setting.value(), &questions, (read, memory_mib));

@@ -62,7 +62,7 @@ impl Session {
         read: impl Fn(usize, File) -> R + Sync,
     ) -> Result<Vec<Result<R, VmError>>, Failure> {
         let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
-        let limits = RecordingLimits { skip: 0, warm: 0, bytes, most };
+        let limits = RecordingLimits { skip: 0, warm: 0, windows: 0, bytes, most };
         let wanted: Vec<Execution> =
             paths.iter().map(|path| Execution { run: 0, path: *path }).collect();
         let read = |execution: Execution, trace| read(execution.path, trace);

@@ -39,6 +39,8 @@ pub(crate) struct Destination {
     path: PathBuf,
     /// Open, if it is no file.
     special: Option<File>,
+    /// Whether it is said that a file was written.
+    is_said: bool,
 }
 
 /// Whether this stands for standard output.
@@ -147,7 +149,7 @@ impl Destination {
     fn open(path: &Path, screen: &Screen) -> Result<Self, Failure> {
         let writing = |error| writing(path, error);
         if is_stdout(path) {
-            return Ok(Self { path: path.to_owned(), special: None });
+            return Ok(Self { path: path.to_owned(), special: None, is_said: false });
         }
         let special = match fs::metadata(path) {
             Ok(about) if about.file_type().is_fifo() => Some(open_pipe(path, screen)?),
@@ -160,7 +162,12 @@ impl Destination {
                 None
             }
         };
-        Ok(Self { path: path.to_owned(), special })
+        Ok(Self { path: path.to_owned(), special, is_said: !screen.quiet() })
+    }
+
+    /// Whether it is standard output.
+    pub(crate) fn is_stdout(&self) -> bool {
+        is_stdout(&self.path)
     }
 
     /// Writes `bytes`, whole or not at all.
@@ -178,7 +185,13 @@ impl Destination {
             }
             Some(file) => interrupt::blocking(|| (&*file).write_all(bytes))?
                 .map_err(|error| writing(&self.path, error)),
-            None => save(&self.path, bytes).and_then(|()| interrupt::check()),
+            None => {
+                save(&self.path, bytes)?;
+                if self.is_said {
+                    terminal::print_line(&format!("note: {}: written", self.path.display()));
+                }
+                interrupt::check()
+            }
         }
     }
 }

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use pathmeter_gate::Gate;
 use pathmeter_model::{Causes, Comparison};
-use pathmeter_report::{
-    Format, Judged, RowsOf, Shown, ShownOptions, Style, comparison_table, options_table,
-};
+use pathmeter_report::{Format, Judged, RowsOf, Shown, Style, comparison_table, options_table};
 use pathmeter_trace::Explain;
 use serde::Serialize;
 
@@ -85,8 +83,6 @@ impl<'a> Places<'a> {
 pub(crate) struct Formats<'a> {
     pub(crate) places: Places<'a>,
     pub(crate) shown: Shown,
-    /// Which options of the kernels' configurations are shown.
-    pub(crate) options: ShownOptions,
 }
 
 impl Formats<'_> {
@@ -103,7 +99,7 @@ impl Formats<'_> {
     pub(crate) fn options(&self, comparison: &Comparison, screen: &Screen) -> Result<(), Failure> {
         let options = comparison.options.as_deref().filter(|_| self.places.shows_tables());
         let Some(options) = options else { return Ok(()) };
-        output::print(options_table(options, self.options, screen.style()).as_bytes())
+        output::print(options_table(options, screen.style()).as_bytes())
     }
 
     /// Everything that is wanted of a comparison without explanations. What can't be written costs

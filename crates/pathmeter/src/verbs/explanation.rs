@@ -200,7 +200,8 @@ fn offer(comparison: &Comparison, windows: &[PointWindow]) -> String {
         1 => "--explain shows which functions changed: it executes the path again\n".to_owned(),
         paths => {
             format!(
-                "--explain shows which functions changed: it executes the {paths} paths again\n"
+                "--explain shows which functions changed: it executes {paths} paths again, those \
+                 in which any count differs\n"
             )
         }
     }

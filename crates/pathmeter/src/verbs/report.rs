@@ -9,13 +9,14 @@ use std::path::Path;
 
 use pathmeter_catalogue::Suite;
 use pathmeter_model::{
-    Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, compare, differences,
+    Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, clean, compare,
+    differences,
 };
 use pathmeter_report::{MOST_RESULTS, PageSection, find_steps, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
-use crate::screen::output::Screen;
+use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::causes;
@@ -57,7 +58,10 @@ pub(crate) fn run(args: &ReportArgs, screen: &Screen) -> Result<Exit, Failure> {
     let page = report_page(&sections, &notes)
         .map_err(|error| Failure::System { doing: "writing the page", error: error.into() })?;
     if let Some(file) = file {
-        file.write(page.as_bytes())?;
+        file.write(page.html.as_bytes())?;
+        if !file.is_stdout() {
+            output::print(format!("{}\n", clean(&page.headline)).as_bytes())?;
+        }
     }
     if !report.failures.is_empty() {
         return Ok(screen.report(&Failure::all(report.failures)));

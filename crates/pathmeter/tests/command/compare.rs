@@ -4,7 +4,7 @@ use pathmeter_model::example::in_runs;
 use pathmeter_model::example::runs::ProgramExample;
 
 use crate::results::{base, bimodal, measured_otherwise, more_expensive, unchanged};
-use crate::scene::Scene;
+use crate::scene::{Scene, kernel, qemu};
 
 const COMPARE: &[&str] = &["compare", "base.json", "new.json"];
 
@@ -77,7 +77,7 @@ fn changes_below_the_threshold_are_the_same() {
 #[test]
 fn an_unchanged_kernel_is_the_same_on_every_path() {
     let ran = Scene::with(&base(), &unchanged()).run(COMPARE);
-    assert!(ran.stdout.ends_with("5 paths: 4 same, 1 unsupported\n"), "{}", ran.stdout);
+    assert!(ran.stdout.ends_with("5 paths, 4 compared: 4 same, 1 unsupported\n"), "{}", ran.stdout);
 }
 
 #[test]
@@ -103,4 +103,18 @@ fn programs_and_benchmarks_of_too_few_runs_are_not_compared() {
         let ran = Scene::with(&enough, &enough).run(COMPARE);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     }
+}
+
+#[test]
+fn a_result_of_few_paths_says_what_is_asked_of_the_kernel_beside_it() {
+    let scene = Scene::with(&base(), &more_expensive());
+    let (kernel, qemu) = (kernel("vmlinux.elf"), qemu("tells"));
+    let compare = |more: &[&str]| {
+        let line = ["compare", "--across", "base.json", &kernel, "--qemu", &qemu];
+        scene.run(&[&line[..], more].concat()).stderr
+    };
+    let told = compare(&[]);
+    assert!(told.contains("paths: no others are measured and compared"), "{told}");
+    let named = compare(&["--only", "switch.yield"]);
+    assert!(!named.contains("no others"), "{named}");
 }

@@ -253,15 +253,19 @@ fn a_document_that_is_no_side_here_is_told_for_what_it_is() {
 }
 
 #[test]
-fn programs_that_a_shell_is_told_to_execute_are_not_packed_without_a_word() {
-    let (scene, kernel) = (Scene::new(), kernel("vmlinux.elf"));
-    let run = |file: &[&str]| {
-        let begin = ["run", &kernel, "--qemu", "/nonexistent"];
-        scene.run(&[&begin, file, &["--", "sh", "-c", "ls -R / | sort"]].concat()).stderr
-    };
-    let noted = run(&[]);
-    assert!(noted.contains("not packed: `ls`, `sort`; add --file /"), "{noted}");
-    let (_, files) = noted.lines().next().unwrap().split_once("; add ").unwrap();
-    let packed = run(&files.split(' ').collect::<Vec<_>>());
-    assert!(!packed.contains("not packed"), "{packed}");
+fn what_needs_an_option_is_refused_beside_one_that_conflicts_with_it() {
+    let scene = Scene::with(&base(), &more_expensive());
+    for (line, option) in [
+        ("list cpus skylake -o x.toml", "--output"),
+        ("bisect base.json new.json --path switch.yield --image F", "--image"),
+        ("bisect base.json new.json --path switch.yield --build-timeout 9", "--build-timeout"),
+        ("bisect base.json new.json --path switch.yield --file F", "--file"),
+        ("compare base.json new.json --times t.json --full", "--full"),
+        ("compare base.json new.json --times t.json --vmlinux F", "--vmlinux"),
+        ("compare base.json new.json --by-area", "--by-area"),
+    ] {
+        let ran = scene.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{line}");
+        assert!(ran.stderr.contains(option), "{line}: {}", ran.stderr);
+    }
 }

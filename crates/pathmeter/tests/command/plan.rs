@@ -389,7 +389,7 @@ fn a_folder_of_two_cpus_is_shown_across_them_and_its_columns_name_them() {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("were measured differently") && ran.stderr.contains("--across"));
     let ran = scene.run(&["report", "joined", "--across", "-o", "page.html"]);
-    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), "pathmeter: note: page.html: written\n"));
     let page = scene.read("page.html");
     for column in ["6.1 skylake", "6.1 zen2", "6.12 skylake", "6.12 zen2"] {
         assert!(page.contains(&format!("<th scope=\"col\">{column}<wbr></th>")), "{column}");
@@ -528,4 +528,26 @@ fn commits_that_git_can_not_name_are_refused_with_their_line() {
     assert!(ran.stderr.contains("making kernels-file/"), "before it is built: {}", ran.stderr);
     let ran = build(&self::scene("subjects = [\"lab\"]"), &[]);
     assert!(ran.stderr.contains("there is no [[git]]"), "{}", ran.stderr);
+}
+
+#[test]
+fn before_the_first_run_all_cells_are_missing() {
+    let (scene, plan) = planned(WISHES);
+    let ran = status(&scene);
+    assert_eq!(ran.code, Some(75), "{}", ran.stderr);
+    let count = ids(&plan).len();
+    let head = format!("{count} cells: 0 done, 0 failed, {count} missing\n");
+    assert!(ran.stdout.starts_with(&head), "{}", ran.stdout);
+    assert!(ran.stderr.contains("results: there is no such folder yet"), "{}", ran.stderr);
+    let needs = plan_again(&scene).stderr;
+    assert!(needs.contains("another machine needs the plan, kernels/one and kernels/"), "{needs}");
+}
+
+#[test]
+fn a_shells_words_name_files_of_a_planned_program() {
+    let wishes = "subjects = [\"lab\"]\n[[program]]\ncommand = [\"sh\", \"-c\", \"ls / | sort\"]\n";
+    let files = planned(wishes).1["programs"][0]["files"].clone();
+    let names: Vec<&String> = files.as_object().unwrap().keys().collect();
+    let has = |name: &str| names.iter().any(|file| file.ends_with(name));
+    assert!(has("bin/ls") && has("bin/sort"), "{names:?}");
 }

@@ -24,6 +24,9 @@ pub(super) struct Compared<'a> {
     pub(super) difference: &'a Difference,
 }
 
+/// Said of lines that functions touch.
+const SHARED_LINES: &str =
+    "a line that several functions touch counts in each of them, and once in the total";
 /// Most functions that are named for an event, and most that are named as moved.
 const MOST_NAMED: usize = 8;
 
@@ -56,7 +59,12 @@ pub(super) fn functions_table(compared: Compared<'_>, limits: Limits, style: Sty
         table.row(sum_row(&same, &format!("… {} with equal counts", same.len())));
     }
     table.row(total_row(compared));
-    table.render(style)
+    let touch = |function: &&FunctionDifference| {
+        let lines = |side: &Option<Side>| side.as_ref().map_or(0, |it| it.footprint.data_lines);
+        lines(&function.base) != lines(&function.new)
+    };
+    let note = shown.iter().any(touch).then(|| style.quiet(SHARED_LINES));
+    table.render(style) + &note.unwrap_or_default()
 }
 
 fn table() -> Table {

@@ -47,7 +47,7 @@ fn of_subject(subject: &SubjectWindow) -> Vec<(&'static str, String)> {
     if let Some(program) = &subject.program {
         return of_program(subject, program);
     }
-    let windows = format!("{}; the first with that total is shown", windows(&subject.windows));
+    let windows = format!("{}; one with that total is shown", windows(&subject.windows));
     vec![
         ("recorded", windows),
         ("executes", executes(subject)),
@@ -179,7 +179,7 @@ fn executes(SubjectWindow { window, idle, windows, .. }: &SubjectWindow) -> Stri
 
 fn touches(lines: &Footprint) -> String {
     format!(
-        "{} lines (64 bytes each) of code, {} of data: {} read, {} written",
+        "{} lines (64 bytes each) of code, {} of data in this window: {} read, {} written",
         grouped(lines.code_lines),
         grouped(lines.data_lines),
         grouped(lines.read_lines),

@@ -10,9 +10,9 @@ use super::{describe_row, is_different};
 use crate::number::{grouped, percent, plural, signed};
 use crate::severity::worst_first;
 
-/// `The program and its system calls cost 4,692 instructions more (+2.96 %): +138 a call in 14 of
-/// 15 rows that differ; most in openat, +690.` The regions that differ follow. None if own work was
-/// not judged.
+/// `The program and its system calls cost 4,692 instructions more (+2.96 %), 158,514 → 163,206:
+/// +138 a call in 14 of 15 rows that differ; most in openat, +690.` The regions that differ follow.
+/// None if own work was not judged.
 pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let kind = |row: &PathComparison| row.work.as_ref().map(|work| work.kind);
     let own = comparison.paths.iter().find(|row| kind(row) == Some(RowKind::OwnWork))?;
@@ -26,10 +26,14 @@ pub(super) fn describe_program(comparison: &Comparison) -> Option<String> {
     let changed: Vec<&PathComparison> = rows.filter(|row| is_changed(row)).collect();
     let place = find_place(&changed).filter(|_| own.verdict != Verdict::EventsDiffer);
     let text = place.map_or_else(|| text.clone(), |place| format!("{text}: {place}"));
+    let most = changed.iter().max_by_key(|row| size_of(row));
+    let is_doubtful = most.is_some_and(|row| kind(row) == Some(RowKind::PageFault))
+        && comparison.paths.iter().any(|row| kind(row) == Some(RowKind::InterpreterFault));
+    let doubt = if is_doubtful { DOUBT } else { "" };
     let regions: Vec<&PathComparison> =
         comparison.paths.iter().filter(|path| path.work.is_none()).collect();
     let regions = describe_regions(&regions).map_or_else(String::new, |text| format!(" {text}"));
-    Some(format!("{text}.{regions}"))
+    Some(format!("{text}.{doubt}{regions}"))
 }
 
 /// `1,200,000 instructions, most in openat (300,000)`: a program's own work. None of paths.
@@ -42,6 +46,13 @@ pub(crate) fn describe_work(result: &Measurement) -> Option<String> {
     Some(format!("{} instructions{}", grouped(cost(&own)), most.unwrap_or_default()))
 }
 
+/// Said where page faults that no processor takes may be in the answer.
+const DOUBT: &str = " A processor may take other page faults than QEMU.";
+
+fn size_of(row: &PathComparison) -> u64 {
+    row.difference.unwrap_or(0).unsigned_abs()
+}
+
 /// What all own work costs more or less.
 fn describe_own_work(own: &PathComparison) -> Option<String> {
     let difference = own.difference?;
@@ -49,6 +60,9 @@ fn describe_own_work(own: &PathComparison) -> Option<String> {
     let share = share.map_or_else(String::new, |share| format!(" ({share})"));
     let word = if difference < 0 { "less" } else { "more" };
     let costs = || format!("{} instructions {word}{share}", grouped(difference.unsigned_abs()));
+    let sides = own.base.zip(own.new);
+    let sides = sides.map(|(base, new)| format!(", {} → {}", grouped(base), grouped(new)));
+    let sides = sides.unwrap_or_default();
     let events = || {
         let shown = own.events.iter().filter(|event| event.is_shown());
         let all = shown.map(|it| format!(", {} {}", clean(&it.event), signed(it.difference)));
@@ -56,7 +70,7 @@ fn describe_own_work(own: &PathComparison) -> Option<String> {
     };
     match own.verdict {
         Verdict::Higher | Verdict::Lower => {
-            Some(format!("The program and its system calls cost {}", costs()))
+            Some(format!("The program and its system calls cost {}{sides}", costs()))
         }
         Verdict::ModeAppeared => {
             Some(format!("The program and its system calls cost at times {}", costs()))
@@ -66,11 +80,23 @@ fn describe_own_work(own: &PathComparison) -> Option<String> {
             events()
         )),
         Verdict::EventsDiffer => Some(format!(
-            "The program and its system calls cost neither more nor less in all pairs of runs{}",
+            "The program and its system calls {}{}",
+            describe_undecided(own),
             events()
         )),
         Verdict::Same => Some("The program and its system calls cost the same".to_owned()),
         _ => None,
+    }
+}
+
+/// How pairs of runs differ that have no verdict.
+fn describe_undecided(own: &PathComparison) -> String {
+    let Some(pairs) = own.pairs else { return "cost about the same".to_owned() };
+    let [near, far] = [pairs.least, pairs.most].map(i64::unsigned_abs).map(grouped);
+    match (pairs.least.signum(), pairs.most.signum()) {
+        (1, 1) => format!("cost {near} to {far} instructions more, too unlike for a verdict"),
+        (-1, -1) => format!("cost {far} to {near} instructions less, too unlike for a verdict"),
+        _ => "cost neither more nor less in all pairs of runs".to_owned(),
     }
 }
 
@@ -87,8 +113,7 @@ fn find_place(changed: &[&PathComparison]) -> Option<String> {
     for by in changed.iter().filter_map(|row| per_call(row)).filter(|by| *by != 0) {
         *counts.entry(by).or_default() += 1;
     }
-    let size = |row: &&&PathComparison| row.difference.unwrap_or(0).unsigned_abs();
-    let most = changed.iter().max_by_key(size)?;
+    let most = changed.iter().max_by_key(|row| size_of(row))?;
     let most = format!("most in {}, {}", clean(&most.path), signed(most.difference.unwrap_or(0)));
     let common = counts.into_iter().max_by_key(|&(by, count)| (count, Reverse(by.abs())));
     if let Some((by, count)) =

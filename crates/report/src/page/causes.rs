@@ -17,7 +17,7 @@ const MOST_BARS: usize = 12;
 const MOST_PARTS: usize = 25;
 
 const HEADINGS: [Heading; 6] = [
-    ("kind of work", "text"),
+    ("cause: kind of work", "text"),
     ("share", "number"),
     ("rows", "number"),
     ("instructions", "number"),
@@ -171,16 +171,12 @@ fn describe_bar(path: &PathComparison, share: f64) -> Bar {
     Bar { name: path.path.clone(), share, mark: None, text }
 }
 
-/// How many rows have a bar, between which limits the others differ, and the median of all.
+/// How many rows have a bar, and between which limits the others differ.
 fn caption(
     bars: usize,
     rows: &[(&PathComparison, f64)],
     others: &[(&PathComparison, f64)],
 ) -> String {
-    let shown = |share: f64| if share == 0.0 { "0 %".to_owned() } else { percent(share) };
-    let mut shares: Vec<f64> = rows.iter().map(|row| row.1).collect();
-    shares.sort_by(f64::total_cmp);
-    let median = shares.get(shares.len() / 2).copied().unwrap_or(0.0);
     let less = others.first().filter(|row| row.1 != 0.0);
     let less = less.map_or_else(String::new, |row| {
         format!(
@@ -188,9 +184,5 @@ fn caption(
             percent(row.1.abs()).trim_start_matches('+')
         )
     });
-    format!(
-        "Largest changes in percent, {bars} of {}{less}; the median of all is {}.",
-        plural(rows.len(), "row"),
-        shown(median)
-    )
+    format!("Largest changes in percent, {bars} of {}{less}.", plural(rows.len(), "row"))
 }

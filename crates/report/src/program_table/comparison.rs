@@ -17,8 +17,8 @@ use super::function_events::changed_events;
 use super::next_step::next_step;
 use super::unseen::unseen;
 use super::{
-    ENDED, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command, describe_written,
-    format_output, more_rows, number, process,
+    ENDED, FAULTS_OF_QEMU, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command,
+    describe_written, format_output, more_rows, number, process,
 };
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
@@ -215,17 +215,35 @@ fn idle(program: &ProgramComparison, style: Style) -> String {
     };
     let text = format!("{} steps a run on base, {} on new", side(base), side(new));
     let paint = if base == new { PLAIN } else { of_verdict(Verdict::ModeAppeared) };
-    fact(IDLE, &text, paint, style)
+    fact(&format!("{IDLE:width$}", width = PROGRAM.len()), &text, paint, style)
+}
+
+/// The rows by where they are shown.
+struct Split<'a> {
+    /// Those that are shown, the largest difference first.
+    changed: Vec<Row<'a>>,
+    /// More that changed.
+    rest: Vec<Row<'a>>,
+    /// Rows that changed and are not the program's work.
+    others: Vec<Row<'a>>,
+    /// The program's rows that are the same.
+    same: Vec<Row<'a>>,
+}
+
+fn split<'a>(parted: &Parted<'a>, shown: Rows) -> Split<'a> {
+    let is_same = |row: &Row<'_>| shown == Rows::Folded && is_same(*row);
+    let (mut same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    same.retain(|row| row.path.is_own_work());
+    let others = not_own_work(&mut changed, shown);
+    let rest = rest(&mut changed, shown, MOST_CHANGED);
+    Split { changed, rest, others, same }
 }
 
 /// The runs that carry the verdict, what changed first; what is the same is folded.
 fn judged(parted: &Parted<'_>, program: &ProgramComparison, shown: Rows, style: Style) -> String {
     let heading = if program.later_runs > 0 { "later runs" } else { FIRST_RUN };
     let marked = parted.is_marked();
-    let is_same = |row: &Row| shown == Rows::Folded && is_same(*row);
-    let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
-    let others = not_own_work(&mut changed, shown);
-    let rest = rest(&mut changed, shown, MOST_CHANGED);
+    let Split { changed, rest, others, same } = split(parted, shown);
     let mut table = table(heading);
     for row in changed {
         let remark = join_parts([Some(remark(row)), range(row.path)]);
@@ -319,7 +337,8 @@ fn more(rows: &[Row<'_>], difference: impl Fn(&Row<'_>) -> i64, style: Style) ->
 /// The first run, where it is not the only one; what is the same is folded.
 fn first(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
     let is_same = |row: &Row<'_>| shown == Rows::Folded && is_first_same(&row.work.first);
-    let (same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    let (mut same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    same.retain(|row| row.path.is_own_work());
     changed.sort_by_key(|row| Reverse(row.work.first.difference.unsigned_abs()));
     let others = not_own_work(&mut changed, shown);
     let rest = rest(&mut changed, shown, MOST_CHANGED_FIRST);
@@ -450,21 +469,40 @@ fn fold(same: impl Iterator<Item = u64>, sum: u64, style: Style) -> String {
 }
 
 fn legend(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
-    let rows = parted.rows.iter().filter(|row| shown == Rows::All || !is_same(**row));
-    let varies = rows.chain(&parted.totals).any(|row| range(row.path).is_some());
+    let has_first = parted.comparison.program.as_ref().is_some_and(|it| it.later_runs > 0);
+    let rows = split(parted, shown).changed;
+    let varies = rows.iter().chain(&parted.totals).any(|row| range(row.path).is_some());
     let lines = [
         Some("numbers are instructions; per call is the difference of what a call costs"),
-        Some("own work is without interrupts, softirqs and other work that the timer decides"),
+        Some("own work: the program and its system calls; the sum has the timer's work as well"),
+        has_first.then_some(
+            "later runs, which the verdicts are of, find files and pages in memory; the first run \
+             does not",
+        ),
         parted.is_marked().then_some(OF_A_PAIR),
         varies.then_some(VARYING),
         is_apart(parted).then_some("own work and the sum are of different runs"),
+        (!adds_up(parted))
+            .then_some("each row shows its own typical run: the rows do not add up to own work"),
     ];
     let names = parted.rows.iter().map(|row| row.path.path.as_str());
     let sides = [&parted.comparison.base, &parted.comparison.new];
     let with = sides.map(|side| side.measured_with.as_ref());
     let conditions = with.map(|with| with.map_or("", |with| &with.condition));
+    let of_qemu = parted.comparison.paths.iter().filter_map(|path| path.work.as_ref());
+    let of_qemu = of_qemu.map(|work| work.kind).any(|kind| kind == RowKind::InterpreterFault);
+    let of_qemu = of_qemu.then(|| format!("QEMU's page faults: {FAULTS_OF_QEMU}"));
     let lines = lines.into_iter().flatten().chain(unseen(names, &conditions));
+    let lines = lines.chain(of_qemu.as_deref());
     "\n".to_owned() + &lines.map(|line| style.quiet(line)).collect::<String>()
+}
+
+/// Whether the rows of own work have its difference together.
+fn adds_up(parted: &Parted<'_>) -> bool {
+    let difference = |row: &Row<'_>| row.path.difference.unwrap_or(0);
+    let own = parted.totals.iter().find(|row| row.work.kind == RowKind::OwnWork);
+    let rows = parted.rows.iter().filter(|row| row.path.is_own_work());
+    own.is_none_or(|own| difference(own) == rows.map(difference).fold(0, i64::saturating_add))
 }
 
 /// Whether own work is shown as more than the sum that it is a part of.

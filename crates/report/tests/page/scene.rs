@@ -293,5 +293,5 @@ pub(crate) fn everything() -> Vec<PageSection> {
 
 /// The page of these sections, with a hostile note.
 pub(crate) fn page(sections: &[PageSection]) -> String {
-    report_page(sections, &[HOSTILE.to_owned()]).unwrap()
+    report_page(sections, &[HOSTILE.to_owned()]).unwrap().html
 }

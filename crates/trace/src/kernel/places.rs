@@ -171,6 +171,11 @@ impl KernelPlaces {
         self.table.lines().filter_map(place).flat_map(landmarks).collect()
     }
 
+    /// The names of all its system calls, exceptions and interrupts.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
     /// The name with this number: of a system call, an exception or an interrupt.
     pub fn name(&self, number: u32) -> Option<&str> {
         self.names.get(usize::try_from(number).ok()?).map(String::as_str)

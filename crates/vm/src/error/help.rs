@@ -42,6 +42,10 @@ impl VmError {
             Self::Unmet(unmet) if unmet.iter().any(|unmet| unmet.help.is_some()) => {
                 return unmet.iter().find_map(|unmet| unmet.help);
             }
+            Self::Unmet(unmet) if unmet.iter().all(|it| it.setting.starts_with("ftrace:")) => {
+                "check the spelling, or give another name of the same address: the tracer knows \
+                 one of them alone, such as __do_sys_getppid for __x64_sys_getppid"
+            }
             Self::Unmet(unmet) if unmet.iter().any(Unmet::may_be_misspelt) => {
                 "check the spelling; what a kernel lacks depends on its version and configuration, \
                  and on the modules that are built into it"

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn it_names_the_path_and_the_limit() {
         let path = |index| Step::Path { index, name: format!("path {index}") };
-        let limits = RecordingLimits { skip: 0, warm: 0, bytes: 3 << 20, most: 500 };
+        let limits = RecordingLimits { skip: 0, warm: 0, windows: 0, bytes: 3 << 20, most: 500 };
         let (mut alarm, recorder) = Alarm::new(vec![path(7), path(2)], limits).unwrap();
         let mut recorder = File::from(recorder);
         assert_eq!(alarm.heard().unwrap(), None);

@@ -219,7 +219,7 @@ fn run_once<G: Guest, F>(
 }
 
 fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
-    let RecordingLimits { skip, warm, bytes, most } = job.limits;
+    let RecordingLimits { skip, warm, windows, bytes, most } = job.limits;
     let file = format!("/proc/self/fd/{}", fd::PLUGIN);
     let (points, alarm) = (fd::POINTS, fd::ALARM);
     let mut plugin =
@@ -227,7 +227,8 @@ fn plugin_arguments<F>(job: &Job<'_, F>) -> Vec<String> {
     for (&Execution { run, path }, number) in job.executions.iter().zip(fd::TRACE..) {
         let samples = Suite::Exact.paths().get(path).map_or(0, |path| path.kind.samples());
         // Windows of the warm-up that are not passed over are recorded, too.
-        let take = u64::from(samples) + u64::from(WARMUP).saturating_sub(skip);
+        let own = u64::from(samples) + u64::from(WARMUP).saturating_sub(skip);
+        let take = own.max(windows);
         // Writing to a String can't fail.
         let _ = write!(plugin, ",path={path},pass={run},fd={number},take={take},warm={warm}");
     }
@@ -342,7 +343,8 @@ mod tests {
     type Traces = Vec<Result<Recorded<String>, VmError>>;
 
     fn record_texts(host: &Rc<FakeHost>, paths: &[usize]) -> Result<Traces, VmError> {
-        let limits = RecordingLimits { skip: 1, warm: 0, bytes: 1 << 20, most: 1 << 20 };
+        let limits =
+            RecordingLimits { skip: 1, warm: 0, windows: 0, bytes: 1 << 20, most: 1 << 20 };
         let plugin = memory_file("plugin", &[]).unwrap();
         let wanted: Vec<Execution> =
             paths.iter().map(|path| Execution { run: 0, path: *path }).collect();

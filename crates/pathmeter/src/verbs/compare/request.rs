@@ -11,12 +11,13 @@ use crate::verbs::judge::{Judge, budget};
 use crate::verbs::run::refuse_few;
 use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::time_columns::TimeColumns;
+use pathmeter_catalogue::Suite;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{self, Subject};
-use pathmeter_report::{Placement, Rows, Shown, ShownOptions};
+use pathmeter_report::{Placement, Rows, Shown};
 
 /// Two sides, what is measured and judged of them, and what is shown of that.
 pub(crate) struct Request<'a> {
@@ -50,10 +51,16 @@ impl<'a> Request<'a> {
         let subjects = subjects(&names)?;
         refuse_program(&subjects, &names)?;
         refuse_few_runs(&subjects)?;
-        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), &args.rows.only.only)?;
+        let partial = find_partial_result(args, &subjects);
+        let only = partial.as_ref().map_or(&args.rows.only.only, |partial| &partial.asked);
+        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), only)?;
         let more = probes.names();
         let named = subjects.iter().flat_map(Subject::paths).collect();
-        let judge = judge(args, named, &more, screen)?;
+        let mut judge = judge(args, named, &more, screen)?;
+        if let Some(PartialResult { shown, asked }) = &partial {
+            judge.selection = Selection::of_paths(shown);
+            screen.note(&describe_partial_result(asked.len()));
+        }
         let formats = formats(args, &names, screen)?;
         let sides = sides(args, subjects, pair.is_some())?;
         if let Some(times) = &times {
@@ -61,6 +68,41 @@ impl<'a> Request<'a> {
         }
         Ok(Self { sides, probes, judge, times, detail, across, formats })
     }
+}
+
+/// A result that has only some of the paths.
+struct PartialResult {
+    /// The names of its rows.
+    shown: Vec<String>,
+    /// Those of them that are the kernel's paths.
+    asked: Vec<String>,
+}
+
+/// The result that has only some of the paths, if nothing says which paths are measured of the
+/// kernel beside it: the kernel is asked for no others.
+fn find_partial_result(args: &CompareArgs, subjects: &[Subject]) -> Option<PartialResult> {
+    let asks_more = args.probes.has_any() || args.gate.budget.is_some();
+    if asks_more || !args.rows.only.only.is_empty() {
+        return None;
+    }
+    let ([Subject::Result(result), kernel @ Subject::Kernel(_)]
+    | [kernel @ Subject::Kernel(_), Subject::Result(result)]) = subjects
+    else {
+        return None;
+    };
+    let has = |name: &&str| result.paths.iter().any(|path| path.path == **name);
+    let of_kernel = kernel.paths();
+    let found: Vec<&str> = of_kernel.iter().copied().filter(|name| has(name)).collect();
+    let asked = found.iter().map(|name| (*name).to_owned()).collect();
+    let shown = result.paths.iter().map(|path| path.path.clone()).collect();
+    let is_partial = !found.is_empty() && found.len() < of_kernel.len();
+    is_partial.then_some(PartialResult { shown, asked })
+}
+
+/// Says that a result decided what is measured.
+fn describe_partial_result(paths: usize) -> String {
+    let all = Suite::Exact.paths().len();
+    format!("the result has {paths} of {all} paths: no others are measured and compared")
 }
 
 fn detail(args: &CompareArgs) -> Detail {
@@ -106,7 +148,6 @@ pub(super) fn formats<'a>(
             rows: if args.rows.all || args.full { Rows::All } else { Rows::Folded },
             sums: args.sums.sums(),
         },
-        options: if args.rows.all { ShownOptions::All } else { ShownOptions::Few },
     })
 }
 

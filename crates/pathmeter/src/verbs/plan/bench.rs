@@ -10,6 +10,7 @@ use pathmeter_pack::{FileArg, Note, Packing};
 use pathmeter_plan::{PlanProgram, WantedProgram};
 
 use crate::cli::{GuestArgs, variable};
+use crate::packing::named_by_shell;
 use crate::setup;
 use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
@@ -106,8 +107,11 @@ impl Bench {
     ) -> Result<CellProgram, Failure> {
         let usual = self.guest(None)?;
         let command: Vec<OsString> = wanted.command.iter().map(OsString::from).collect();
-        let files: Vec<FileArg> =
+        let mut files: Vec<FileArg> =
             wanted.file.iter().map(|file| FileArg::parse(file.as_ref())).collect();
+        if wanted.root.is_none() {
+            files.splice(..0, named_by_shell(&command, &files).files());
+        }
         let env = wanted.env.iter().map(|word| variable(word.into()).map_err(|what| (word, what)));
         let env = env.collect::<Result<Vec<_>, _>>().map_err(|(word, what)| Failure::Usage {
             message: format!("env: {word:?}: {what}"),

@@ -57,6 +57,7 @@ pub(super) fn run(args: &DraftArgs, screen: &Screen) -> Result<Exit, Failure> {
         Some(output) => {
             save(&output, &bytes)?;
             screen.note(&format!("{}: {}", output.display(), about(&plan)));
+            screen.note(&describe_needs(&plan, &output));
         }
     }
     Ok(Exit::Done)
@@ -74,6 +75,27 @@ fn about(plan: &Plan) -> String {
         number => format!(" and {}", count(number, "program")),
     };
     format!("{cells} of {kernels}{programs}")
+}
+
+/// What another machine needs to measure the plan's cells, and the command that does.
+fn describe_needs(plan: &Plan, output: &Path) -> String {
+    let mut files: Vec<&str> = plan.images.iter().filter_map(|it| it.place.as_deref()).collect();
+    files.sort_unstable();
+    let absolute = files.iter().any(|file| file.starts_with('/'));
+    let place = if absolute { "at the same places" } else { "beside it" };
+    let names = match &files[..] {
+        [] => String::new(),
+        [one] => format!(", {one} {place}"),
+        [one, two] => format!(", {one} and {two} {place}"),
+        [one, more @ ..] => format!(", {one} and {} more kernels {place}", more.len()),
+    };
+    let programs = if plan.programs.is_empty() { "" } else { ", the programs' files" };
+    let name = output.file_name().unwrap_or(output.as_os_str()).display();
+    format!(
+        "another machine needs the plan{names}{programs}, pathmeter {} and QEMU {}; `pathmeter \
+         plan run {name} --results FOLDER` measures",
+        plan.pathmeter, plan.qemu
+    )
 }
 
 /// Reads a file of wishes.

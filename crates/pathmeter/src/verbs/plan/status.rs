@@ -1,7 +1,10 @@
 //! `plan status`: what is done, failed and missing.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use pathmeter_model::clean;
-use pathmeter_plan::{FailedCell, FailureClass, Folder, Plan, Status, status};
+use pathmeter_plan::{FailedCell, FailureClass, Folder, FolderError, Plan, Status, status};
 
 use super::loaded::read;
 use super::node::failed;
@@ -15,15 +18,29 @@ const MOST_SHOWN: usize = 20;
 /// Prints how far a plan is.
 pub(super) fn run(args: &PlanStatusArgs, screen: &Screen) -> Result<Exit, Failure> {
     let plan = read(&args.plan)?;
-    let folder = Folder::open(&args.results).map_err(failed)?;
+    let folder = find_folder(&args.results, screen)?;
     let [file] = args.document.named_files(&[&args.plan]).open(screen)?;
-    let about = status(&plan, &folder).map_err(failed)?;
+    let about = match folder {
+        Some(folder) => status(&plan, &folder).map_err(failed)?,
+        None => Status::before_first_run(&plan),
+    };
     output::document(args.document.json(), file.as_ref(), &about)?;
     if !args.document.json() {
         let text = if args.missing { ids(&about) } else { table(&plan, &about) };
         output::print(text.as_bytes())?;
     }
     Ok(exit(&about))
+}
+
+/// The folder of results; None before the first run, which makes it.
+fn find_folder(path: &Path, screen: &Screen) -> Result<Option<Folder>, Failure> {
+    match Folder::open(path) {
+        Err(FolderError { error, .. }) if error.kind() == ErrorKind::NotFound => {
+            screen.note(&format!("{}: there is no such folder yet", path.display()));
+            Ok(None)
+        }
+        folder => folder.map(Some).map_err(failed),
+    }
 }
 
 /// How it stands, as an exit code: something to look at, to run again, to give up, or nothing.

@@ -1,6 +1,8 @@
 //! The program that is executed: packed, and measured on each kernel.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::sync::{Mutex, PoisonError};
 
 use crate::cli::{FilesArgs, GuestArgs, RunArgs, Words};
 use crate::packing;
@@ -10,8 +12,9 @@ use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::program_point_windows::refuse_twice;
+use pathmeter_measure::program_point_windows::{ProgramWindow, refuse_twice};
 use pathmeter_measure::program_result::{self, Asked};
+use pathmeter_measure::selection::{may_be_call, refuse_unknown_calls};
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
 use pathmeter_model::Measurement;
@@ -47,20 +50,65 @@ pub(crate) fn results(
         }
     });
     let measures: Vec<_> = measures.collect();
+    let results = subjects.iter().filter(|subject| subject.kernel().is_none());
+    let named = NamedInKernels::with_rows(results.flat_map(Subject::paths));
     let mut sides = Sides::prepare(subjects, &args.guest)?;
     if !args.across {
         sides.refuse_unlike()?;
     }
-    if !args.window.is_empty() {
-        let find = |session: &Session, image: &Image, progress: Report<'_>| {
-            program_result::kernel_names(session, image, &args.window, progress).map(drop)
-        };
-        sides.find(&find, screen)?;
+    if NamedInKernels::is_needed(args) {
+        sides.find(&|session, image, it| named.find(args, (session, image), it), screen)?;
+        named.refuse_unknown(args)?;
     }
     match &measures[..] {
         [base, new] => sides.of_both([base, new], screen),
         [measure, ..] => sides.results(measure, screen),
         [] => Err(unnamed(&[])),
+    }
+}
+
+/// Finds what the user named of the kernels, before the program is executed.
+#[derive(Default)]
+pub(super) struct NamedInKernels(Mutex<BTreeSet<String>>);
+
+impl NamedInKernels {
+    /// Rows of results are known as well.
+    fn with_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Self {
+        Self(Mutex::new(rows.map(str::to_owned).collect()))
+    }
+
+    /// Whether anything is named that a kernel may lack. Where results may be at hand, no kernel is
+    /// asked for the sake of a name.
+    pub(super) fn is_needed(args: &RunArgs) -> bool {
+        let mut names = args.rows.only.only.iter();
+        let calls = args.results.results.is_none() && names.any(|name| may_be_call(name));
+        !args.window.is_empty() || calls
+    }
+
+    /// Finds the windows in the kernel in `image`, and keeps the names of its system calls.
+    ///
+    /// # Errors
+    /// It lacks a window's points.
+    pub(super) fn find(
+        &self,
+        args: &RunArgs,
+        (session, image): (&Session, &Image),
+        progress: Report<'_>,
+    ) -> Result<(), Failure> {
+        let kernel = program_result::kernel_names(session, image, &args.window, progress)?;
+        let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        calls.extend(kernel.places.names().iter().cloned());
+        Ok(())
+    }
+
+    /// Refuses a system call that none of the kernels has.
+    ///
+    /// # Errors
+    /// `--only` names one.
+    pub(super) fn refuse_unknown(self, args: &RunArgs) -> Result<(), Failure> {
+        let calls = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let windows: Vec<&str> = args.window.iter().map(ProgramWindow::name).collect();
+        refuse_unknown_calls(&args.rows.only.only, &Vec::from_iter(calls), &windows)
     }
 }
 

@@ -14,7 +14,7 @@ use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement};
-use pathmeter_report::{Placement, Shown, ShownOptions};
+use pathmeter_report::{Placement, Shown};
 use pathmeter_trace::Event;
 
 /// One side or two, what they are held to, and where all goes.
@@ -59,7 +59,6 @@ fn formats<'a>(
             rows: args.rows.rows(),
             sums: args.sums.sums(),
         },
-        options: ShownOptions::Few,
     })
 }
 
