@@ -15,7 +15,7 @@ use flate2::write::ZlibEncoder;
 use static_program::{compile, link};
 
 /// The libraries of which it is made, each after those that it uses.
-const LIBRARIES: [&str; 3] = ["probes", "catalogue", "live"];
+const LIBRARIES: [&str; 2] = ["probes", "live"];
 
 fn main() -> ExitCode {
     let feature = |name| format!("--cfg=feature=\"{name}\"");
@@ -44,8 +44,7 @@ fn build(name: &str, features: &[&str]) -> Result<(), String> {
         // Relative to this package: another checkout may share the target folder.
         println!("cargo::rerun-if-changed=../{library}/src");
         let root = crates.join(library).join("src/lib.rs");
-        let own = if library == "catalogue" { &[] } else { features };
-        let flags = [&["--crate-type=rlib"], own].concat();
+        let flags = [&["--crate-type=rlib"], features].concat();
         compile(crates, &out, library, &root, &LIBRARIES[..built], &flags)?;
     }
     let root = crates.join("live/src/program.rs");

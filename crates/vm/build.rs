@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 use static_program::{compile, link};
 
 /// The libraries of which the agent is made, each after those that it uses.
-const LIBRARIES: [&str; 4] = ["probes", "catalogue", "wire", "agent"];
+const LIBRARIES: [&str; 3] = ["probes", "wire", "agent"];
 
 fn main() -> ExitCode {
     match build() {

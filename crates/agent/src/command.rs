@@ -1,6 +1,6 @@
 //! The command line of `/paths`: how pid 1 starts a perturbed run.
 
-use pathmeter_catalogue::Round;
+use pathmeter_probes::Round;
 use pathmeter_probes::text::Text;
 use pathmeter_wire::plan;
 

@@ -1,7 +1,7 @@
 //! How the guest gets its parcel: in its initramfs, or from the host, which writes it to memory of
 //! the agent's while the guest is paused. The guest executes no instruction for that.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_probes::{
     sys::{self, CStr, errno, flag, nr},
     text::Text,

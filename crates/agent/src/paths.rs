@@ -2,13 +2,13 @@
 
 use core::fmt::Write;
 
-use pathmeter_catalogue::{Round, Suite};
 use pathmeter_probes::{
     MAX_CHECKS, MAX_SAMPLES, ProbeCheck, ProbeReport, ProbeStatus, far, set_semaphores_end,
     sys::{self, flag},
     task::{self, Ended},
     text::Text,
 };
+use pathmeter_probes::{Round, Suite};
 use pathmeter_wire::{
     Kind,
     message::{self, Outcome, Place},

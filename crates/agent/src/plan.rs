@@ -39,7 +39,7 @@ fn parse_plan(text: &[u8]) -> Result<Plan, Trouble> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn a_plan_that_is_malformed_is_an_abort_that_names_the_line() {

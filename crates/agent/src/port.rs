@@ -4,7 +4,7 @@
 //! give none, by a file. The privilege is dropped at once after each use: a task that holds it
 //! makes every switch to it more expensive, and a probe forked from here must not inherit that.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_probes::sys::{self, CStr, flag};
 use pathmeter_wire::{Kind, MAX_FRAME, message, program};
 

@@ -7,7 +7,7 @@
 //!
 //! Both readings stand right after their markers, in the architecture's own instructions.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_probes::{
     clock, socket,
     sys::{self, CStr, flag, nr},

@@ -1,7 +1,7 @@
 //! The start of a perturbed run, by pid 1: with other random numbers, other bases and other objects
 //! of the kernel's held than the run before.
 
-use pathmeter_catalogue::Round;
+use pathmeter_probes::Round;
 use pathmeter_probes::{
     far,
     sys::{self, nr},

@@ -3,7 +3,7 @@
 //! Some megabytes would take seconds through the protocol port. So they are read into memory, the
 //! host is told where, and the guest paused: the host has QEMU copy them out.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_probes::sys::{self, CStr, flag};
 use pathmeter_wire::{
     Kind,

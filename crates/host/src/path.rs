@@ -1,6 +1,6 @@
 //! The paths of a live host: those of guests that it can execute, then its own.
 
-use pathmeter_catalogue::{HOST, Kind, Suite, left_out};
+use pathmeter_probes::{HOST, Kind, Suite, left_out};
 
 #[derive(Debug, Clone, Copy)]
 pub struct HostPath {

@@ -11,8 +11,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pathmeter_catalogue::EMPTY;
 use pathmeter_model::{Around, MAX_SAMPLES, Replicate, Status, Times};
+use pathmeter_probes::EMPTY;
 use pathmeter_probes::batch::SIDES;
 use pathmeter_stats::time::{Numbers, Quantile, quantile};
 use rustix::thread::{CpuSet, sched_getaffinity};

@@ -1,6 +1,6 @@
 //! One pass: all paths once, each in a child, with the counter in one set of modes.
 
-use pathmeter_catalogue::{Path, Suite, left_out};
+use pathmeter_probes::{Path, Suite, left_out};
 use pathmeter_probes::{
     Probe, clock,
     sys::{self, flag},

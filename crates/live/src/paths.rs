@@ -13,7 +13,7 @@ mod insn;
 mod ring;
 mod tlb;
 
-use pathmeter_catalogue::EMPTY;
+use pathmeter_probes::EMPTY;
 use pathmeter_probes::{Outcome, Probe, ProbeReport, clock};
 
 const CLOCK: &[(&str, Probe)] = &[(EMPTY, empty)];
@@ -35,7 +35,7 @@ fn empty(report: &mut ProbeReport) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::HOST;
+    use pathmeter_probes::HOST;
 
     #[test]
     fn every_path_of_a_host_has_a_probe_and_there_are_no_others() {

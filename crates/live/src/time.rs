@@ -23,7 +23,7 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-use pathmeter_catalogue::{HOST, Suite};
+use pathmeter_probes::{HOST, Suite};
 use pathmeter_probes::{
     MAX_SAMPLES, Outcome, Probe, ProbeReport, batch,
     sys::{self, flag},

@@ -3,8 +3,8 @@
 //! It depends on this host at this moment: never cached, never an instruction count, and only the
 //! comparison of the two is meaningful. The caller should have nothing else running meanwhile.
 
-use pathmeter_catalogue::{CALLS_PER_BATCH, Suite};
 use pathmeter_experiment::{Elapsed, ElapsedCell, ObservedCell};
+use pathmeter_probes::{CALLS_PER_BATCH, Suite};
 use pathmeter_vm::{PathOutcome, PathStatus, Progress, host_cpus};
 
 use crate::failure::Failure;

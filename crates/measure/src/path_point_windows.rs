@@ -5,8 +5,8 @@
 //! it. A begin counts if it comes in a window of the path after the warm-up; the end may come
 //! later, until the path's execution has ended.
 
-use pathmeter_catalogue::{Kind, Path, Suite, WARMUP};
 use pathmeter_model::{Check, PathResult, Unit};
+use pathmeter_probes::{Kind, Path, Suite, WARMUP};
 use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow, WindowEvents};
 
 use crate::failure::Failure;

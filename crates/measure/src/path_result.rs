@@ -1,7 +1,7 @@
 //! One path's row of a result: what became of it in the guest, and what was counted.
 
-use pathmeter_catalogue::{self as catalogue, Kind};
 use pathmeter_model::{Check, MAX_SAMPLE, PathResult, Unit};
+use pathmeter_probes::Kind;
 use pathmeter_vm::{Cpu, PathOutcome, PathStatus};
 
 use crate::path_rows::{Counted, PathCounts};
@@ -22,7 +22,7 @@ pub(crate) fn with_cause(outcome: PathOutcome, cpu: &Cpu) -> PathOutcome {
 /// guest is not believed.
 pub(crate) fn path_result(
     index: usize,
-    path: &catalogue::Path,
+    path: &pathmeter_probes::Path,
     outcome: PathOutcome,
     counted: Option<&Counted>,
 ) -> PathResult {
@@ -82,7 +82,7 @@ pub fn unit(kind: Kind) -> Unit {
 
 #[cfg(test)]
 mod tests {
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     use super::*;
 

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use pathmeter_catalogue::{Kind, Suite, WARMUP};
 use pathmeter_model::PathEvents;
+use pathmeter_probes::{Kind, Suite, WARMUP};
 use pathmeter_trace::{CountedPath, CountedWindow, Counting, CountingError, Event, WindowEvents};
 use pathmeter_vm::{Execution, PathOutcome};
 

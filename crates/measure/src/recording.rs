@@ -6,9 +6,9 @@
 
 use std::sync::PoisonError;
 
-use pathmeter_catalogue::{Group, Suite, WARMUP, Wait};
 use pathmeter_debuginfo::SourceFrame;
 use pathmeter_model::{PairShown, PairsCompared, PathResult};
+use pathmeter_probes::{Group, Suite, WARMUP, Wait};
 use pathmeter_trace::{
     Location, PointWindow, Recording, Resolve, SourceLine, Stop, SubjectWindow, Symbols, decode,
     decode_window,

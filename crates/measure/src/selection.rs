@@ -1,8 +1,8 @@
 //! `--only`: which paths are shown and written.
 
-use pathmeter_catalogue::{Kind, Suite, Wait};
 use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{Measurement, RowKind, SUM};
+use pathmeter_probes::{Kind, Suite, Wait};
 use wildmatch::WildMatch;
 
 use crate::failure::Failure;

@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pathmeter_catalogue::{Group, Suite, WARMUP};
 use pathmeter_model::{Configuration, Measurement, ResultSchema, Unit};
+use pathmeter_probes::{Group, Suite, WARMUP};
 use pathmeter_trace::{Counting, MeasuredWith, PointTable, SettingProof, SettingState};
 use pathmeter_vm::{
     Accounting, Cache, Condition, Execution, FIRMWARE, Firmware, Interrupt, Kernel, MeasuredKernel,

@@ -12,11 +12,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Boots, MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_boots,
     parse_measurement, parse_times,
 };
+use pathmeter_probes::Suite;
 
 use pathmeter_seal::{SealError, mark_edited, unsealed};
 use serde::de::IgnoredAny;

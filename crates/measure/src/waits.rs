@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use pathmeter_catalogue::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_model::SubjectKind;
+use pathmeter_probes::{Origin, Suite, WAITS, Wait, WaitPoint};
 use pathmeter_trace::{Origins, Place, Point, PointFinder, PointTable, PointWindow};
 use pathmeter_vm::{PathOutcome, PathStatus};
 

@@ -6,7 +6,7 @@
 //! make cycles too many, with intervals as narrow as ever. So both must have held still, must
 //! agree, and must tell a frequency that a core can have.
 
-use pathmeter_catalogue::{MULTIPLY, ROTATE};
+use pathmeter_probes::{MULTIPLY, ROTATE};
 use thiserror::Error;
 
 use crate::Times;

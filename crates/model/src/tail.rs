@@ -1,6 +1,6 @@
 //! The tails of waits: in a wait the worst case is the point, however rare it is.
 
-use pathmeter_catalogue::Wait;
+use pathmeter_probes::Wait;
 use pathmeter_stats::{self as stats, Tail};
 
 use crate::{PairShown, PairsCompared, PathComparison, PathResult, Unit, Verdict};

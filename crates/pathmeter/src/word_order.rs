@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::Command as Program;
 
 use clap::{Arg, Command};
-use pathmeter_catalogue::Suite;
 use pathmeter_gate::EventGate;
 use pathmeter_model::command_line;
+use pathmeter_probes::Suite;
 
 use crate::executable::{is_executable, on_path};
 use pathmeter_measure::failure::Failure;

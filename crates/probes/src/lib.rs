@@ -30,6 +30,7 @@ mod arch;
 pub mod batch;
 pub mod btf;
 mod call;
+mod catalogue;
 pub mod clock;
 #[path = "arch/x86_64/compat32.rs"]
 mod compat32;
@@ -80,6 +81,9 @@ pub mod window;
 
 use probe::{Probes, count, paths, probes};
 
+pub use catalogue::{
+    CHAIN_LENGTH, EMPTY, GROUPS, Group, HOST, HostPath, MULTIPLY, ROTATE, Suite, UNROLLED, left_out,
+};
 pub use failure::{Failure, Outcome, REASON, tried};
 pub use path::{CALLS_PER_BATCH, Kind, Path, Round, WARMUP};
 pub use points::{Origin, WAITS, Wait, WaitPoint};
@@ -92,7 +96,7 @@ pub use switch::ring::ring;
 /// is executed before decides in which state a fork finds the kernel's allocators, and so which of
 /// their values it has: a new group goes to the end, before the waits. Forks come before the
 /// switches, in whose group they are: tasks that end are freed at a later tick.
-const GROUPS: &[Probes] = &[
+const EXACT: &[Probes] = &[
     syscall::PROBES,
     file::PROBES,
     process::PROBES,
@@ -125,9 +129,9 @@ const GROUPS: &[Probes] = &[
 const ELAPSED: &[Probes] = &[elapsed::PROBES];
 
 /// All paths of exact runs; a path's place here is its index.
-pub const EXACT_PATHS: [Path; count(GROUPS)] = paths(GROUPS);
+pub const EXACT_PATHS: [Path; count(EXACT)] = paths(EXACT);
 /// Their probes, in the same order.
-pub static EXACT_PROBES: [Probe; count(GROUPS)] = probes(GROUPS);
+pub static EXACT_PROBES: [Probe; count(EXACT)] = probes(EXACT);
 /// The paths in elapsed time.
 pub const ELAPSED_PATHS: [Path; count(ELAPSED)] = paths(ELAPSED);
 /// The probes of these paths, in their order.

@@ -14,7 +14,7 @@
 
 use core::fmt;
 
-use pathmeter_catalogue::{Group, Path, Round, Suite};
+use pathmeter_probes::{Group, Path, Round, Suite};
 
 use crate::message::{MAX_PATHS, MAX_RUNS};
 
@@ -209,7 +209,7 @@ impl core::error::Error for PlanError {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::Kind;
+    use pathmeter_probes::Kind;
     use proptest::prelude::*;
 
     fn read(text: &str) -> Result<Plan, PlanError> {

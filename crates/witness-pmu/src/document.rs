@@ -1,9 +1,9 @@
 //! The document `pathmeter.witness-pmu/1`: what the counter said of each path, beside the exact
 //! result. It is written only, and read by people.
 
-use pathmeter_catalogue::{Path, Suite};
 use pathmeter_model::{Estimate, Measurement, PathResult};
 use pathmeter_probes::clock::{COUNTER_ADDS, STRAIGHT};
+use pathmeter_probes::{Path, Suite};
 use pathmeter_trace::Event;
 use serde::Serialize;
 

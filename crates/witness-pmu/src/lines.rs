@@ -4,8 +4,8 @@
 
 use std::str::FromStr;
 
-use pathmeter_catalogue::Suite;
 use pathmeter_probes::MAX_SAMPLES;
+use pathmeter_probes::Suite;
 use thiserror::Error;
 
 /// Most bytes of a pass: several times what all paths with all samples take.

@@ -53,7 +53,7 @@ fn with_the_clock_every_path_is_executed_or_has_a_reason() {
         serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     assert_eq!(document["schema"], "pathmeter.witness-pmu/1");
     let paths = document["paths"].as_array().unwrap();
-    assert_eq!(paths.len(), pathmeter_catalogue::Suite::Exact.paths().len());
+    assert_eq!(paths.len(), pathmeter_probes::Suite::Exact.paths().len());
     let counted = |path: &serde_json::Value| path["counted"]["ok"][0]["values"].is_array();
     // Which of them a kernel can execute differs; these need nothing.
     for name in ["syscall.getppid", "file.stat", "switch.yield", "flags.popf-ac", "signal.deliver"]

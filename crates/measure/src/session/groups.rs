@@ -6,8 +6,8 @@
 
 use std::time::Instant;
 
-use pathmeter_catalogue::{GROUPS, Group, Suite, WAITS};
 use pathmeter_model::Measurement;
+use pathmeter_probes::{GROUPS, Group, Suite, WAITS};
 use pathmeter_trace::{Counting, PointTable};
 use pathmeter_vm::{
     Cache, Entry, EntryKind, Execution, Key, MeasuredKernel, Plan, Progress, Sought,

@@ -276,7 +276,7 @@ impl GuestArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn a_document_holds_the_samples_of_the_most_runs() {

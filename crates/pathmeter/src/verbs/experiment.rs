@@ -128,7 +128,7 @@ fn list(chosen: &[Experiment]) -> Result<Exit, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn every_path_and_check_of_an_experiment_exists() {

@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_vm::PROFILES;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};

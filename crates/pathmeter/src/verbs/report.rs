@@ -7,11 +7,11 @@ mod timed;
 
 use std::path::Path;
 
-use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     Comparison, Measurement, SettingOutcome, Status, Threshold, Unit, Verdict, clean, compare,
     differences,
 };
+use pathmeter_probes::Suite;
 use pathmeter_report::{MOST_RESULTS, PageSection, find_steps, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 

@@ -9,11 +9,11 @@ mod slope;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet, SideInfo,
 };
+use pathmeter_probes::Suite;
 use pathmeter_report::{Format, Rows, SettingsRows, slope_table};
 use pathmeter_trace::Explain;
 use pathmeter_vm::{Condition, Cpu, Unmet, UnmetCause, VmError};

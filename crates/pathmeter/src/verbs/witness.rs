@@ -7,7 +7,7 @@ mod runs;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use pathmeter_catalogue::{Kind, Suite};
+use pathmeter_probes::{Kind, Suite};
 use pathmeter_report::{Style, WitnessOutcome, WitnessRow, witness_table};
 use pathmeter_trace::Reconciled;
 use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
@@ -133,7 +133,7 @@ impl Both<'_> {
         let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
         let paths = Suite::Exact.paths().iter().enumerate();
         let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
-        let row = |(index, path): (usize, &pathmeter_catalogue::Path)| {
+        let row = |(index, path): (usize, &pathmeter_probes::Path)| {
             let outcome = if plan.skips(index) {
                 WitnessOutcome::Not(REFUSED.to_owned())
             } else {

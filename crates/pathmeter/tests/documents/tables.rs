@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use assert_cmd::Command;
-use pathmeter_catalogue::{HOST, Suite};
+use pathmeter_probes::{HOST, Suite};
 use pathmeter_report::FORMATS;
 
 use crate::markdown::{code, documents, files, first_cells, prose, read, root, section, tables};

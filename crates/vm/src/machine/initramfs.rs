@@ -154,7 +154,7 @@ fn initramfs(files: &[Entry<'_>]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn four_paths_may_be_lost_and_none_twice() {

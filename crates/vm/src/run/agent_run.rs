@@ -1,6 +1,6 @@
 //! A running guest: what its agent says while it runs the plan, run by run.
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_wire::{Kind, RawFrame, message, plan::Execution};
 
 use crate::{

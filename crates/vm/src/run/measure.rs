@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use pathmeter_catalogue::Suite;
+use pathmeter_probes::Suite;
 use pathmeter_wire::plan::Execution;
 
 use crate::{

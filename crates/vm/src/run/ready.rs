@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::run::fake::{FakeGuest, FakeHost, ROOM, with_request};
     use crate::{Condition, Plan};
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     #[test]
     fn a_parcel_is_written_after_its_length_to_where_there_is_room_for_both() {

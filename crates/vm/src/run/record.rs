@@ -8,7 +8,7 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
-use pathmeter_catalogue::{Suite, WARMUP};
+use pathmeter_probes::{Suite, WARMUP};
 use pathmeter_wire::{
     Kind, message,
     message::SYMBOLS_ASKED,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use pathmeter_catalogue::Suite;
 use pathmeter_image::{ImageError, KernelImage};
+use pathmeter_probes::Suite;
 
 use crate::{Cache, Caller, Interrupt, Parcel, Plan, Progress, Qemu, Settings};
 

@@ -24,7 +24,7 @@
 
 use core::arch::asm;
 
-use pathmeter_catalogue::{CHAIN_LENGTH, MULTIPLY, ROTATE};
+use pathmeter_probes::{CHAIN_LENGTH, MULTIPLY, ROTATE};
 use pathmeter_probes::{Probe, ProbeReport, clock};
 
 use crate::failure::{Outcome, prove};

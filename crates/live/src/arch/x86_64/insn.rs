@@ -9,7 +9,7 @@
 
 use core::arch::asm;
 
-use pathmeter_catalogue::UNROLLED;
+use pathmeter_probes::UNROLLED;
 use pathmeter_probes::{Failure, Outcome, Probe, ProbeReport, clock};
 
 use pathmeter_probes::window::last as calls;

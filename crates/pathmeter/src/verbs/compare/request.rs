@@ -11,12 +11,12 @@ use crate::verbs::judge::{Judge, budget};
 use crate::verbs::run::refuse_few;
 use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::time_columns::TimeColumns;
-use pathmeter_catalogue::Suite;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
 use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{self, Subject};
+use pathmeter_probes::Suite;
 use pathmeter_report::{Placement, Rows, Shown};
 
 /// Two sides, what is measured and judged of them, and what is shown of that.

@@ -1,7 +1,7 @@
 //! `pathmeter list paths`: what can be measured.
 
-use pathmeter_catalogue::{self as catalogue, Suite};
 use pathmeter_model::Unit;
+use pathmeter_probes::Suite;
 use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &PathsArgs, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn describe(path: &catalogue::Path) -> Path {
+fn describe(path: &pathmeter_probes::Path) -> Path {
     let (unit, windows) = (unit(path.kind), path.kind.samples());
     Path { name: path.name, unit, about: path.about, windows }
 }

@@ -4,10 +4,10 @@
 //! the default against the kernel under the setting. A setting that the kernel does not know costs
 //! nothing, and passes.
 
-use pathmeter_catalogue::Suite;
 use pathmeter_model::{
     GateReason, Measurement, PathComparison, SettingGate, SettingRow, Threshold, compare,
 };
+use pathmeter_probes::Suite;
 
 use crate::cli::SettingsArgs;
 use crate::failure::to_failure;

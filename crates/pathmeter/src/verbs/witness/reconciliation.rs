@@ -6,7 +6,7 @@
 
 use std::fs::File;
 
-use pathmeter_catalogue::WARMUP;
+use pathmeter_probes::WARMUP;
 use pathmeter_report::WitnessCounts;
 use pathmeter_trace::{
     Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::thread::Builder;
 
-use pathmeter_catalogue::{Path, Round, Suite};
+use pathmeter_probes::{Path, Round, Suite};
 
 use crate::{
     Bochs, PathOutcome, Plan, Request, Settings, TracedWindow, VmError,

@@ -220,7 +220,7 @@ pub(super) const DEADLINE: Lack = Lack {
 mod tests {
     use std::collections::HashSet;
 
-    use pathmeter_catalogue::Suite;
+    use pathmeter_probes::Suite;
 
     use crate::PROFILES;
 

@@ -1,8 +1,6 @@
 //! The suites, and the order in which their paths are executed.
 
-use pathmeter_probes::{
-    ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round,
-};
+use crate::{ELAPSED_PATHS, ELAPSED_PROBES, EXACT_PATHS, EXACT_PROBES, Path, Probe, Round};
 
 static EXACT: &[Path] = &EXACT_PATHS;
 static ELAPSED: &[Path] = &ELAPSED_PATHS;

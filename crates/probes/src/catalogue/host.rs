@@ -18,7 +18,7 @@ pub struct HostPath {
 pub const UNROLLED: u32 = 16;
 
 /// What is measured of the clock itself, then the paths, group by group. On a live host their
-/// indices follow those of [`crate::Suite::Exact`].
+/// indices follow those of [`super::Suite::Exact`].
 pub static HOST: &[HostPath] = &[
     row(EMPTY, "a batch of calls of nothing: what is subtracted of every other"),
     HostPath {

@@ -4,7 +4,7 @@
 //! outside its process; those that stay keep to the process, and to namespaces of mounts and of the
 //! network that it has for itself.
 
-use pathmeter_probes::{Kind, Path};
+use crate::{Kind, Path};
 
 const POINTS: &str = "only QEMU's counter sees the points of the kernel that it lasts between";
 const PORTS: &str = "it reads I/O ports that may belong to a device";
