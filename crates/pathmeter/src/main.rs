@@ -3,13 +3,14 @@
 //! Contract: results go to stdout and nothing else does; progress, notes and errors go to stderr;
 //! [`Exit`] defines the exit codes. A reader that closes stdout early ends the run in peace.
 
+mod arguments;
 mod build_command;
 mod cli;
+mod command_line;
+mod comparison;
 mod executable;
 mod failure;
-mod foreign_option;
 mod git;
-mod idle_options;
 mod packing;
 mod results_folder;
 #[cfg(test)]
@@ -18,7 +19,6 @@ mod screen;
 mod setup;
 mod subject_files;
 mod verbs;
-mod word_order;
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -29,7 +29,9 @@ use clap::error::ContextKind;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use rustix::process::{Resource, getrlimit};
 
-use crate::cli::{Cli, RunVerb, Verb};
+use crate::cli::Cli;
+use crate::command_line::given::Given;
+use crate::command_line::{foreign_option, word_order};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Exit;
 use pathmeter_model::{clean, shorten};
@@ -60,39 +62,14 @@ fn run() -> ExitCode {
     if let Err(failure) = pathmeter_measure::interrupt::register() {
         return screen.report(&failure).into();
     }
-    if cli.verb.accepts_edited() {
-        pathmeter_measure::subject::accept_edited();
-    }
-    let wrong = word_order::find_error(&command, &words()).map_or(Ok(()), Err);
-    if let Err(failure) = wrong.and_then(|()| idle_options::refuse(&command, &matches)) {
+    if let Some(failure) = word_order::find_error(&command, &words()) {
         return for_git(screen.report(&failure)).into();
     }
-    let found = subject_files::find(&mut cli.verb, &screen);
-    let results = match found.and_then(|()| setup::results(&mut cli.verb)) {
-        Ok(results) => results,
-        Err(failure) => return for_git(screen.report(&failure)).into(),
-    };
-    let done = match &cli.verb {
-        Verb::Measure(args) => verbs::measure::run(args, &screen),
-        Verb::Compare(args) => verbs::compare::run(args, &screen),
-        Verb::Bisect(args) => verbs::bisect::run(args, &screen),
-        Verb::Explain(args) => verbs::explain::run(args, &screen),
-        Verb::Report(args) => verbs::report::run(args, &screen),
-        Verb::Experiment(args) => verbs::experiment::run(args, &screen),
-        Verb::Run(RunVerb::Run(args)) => verbs::run::run(args, &screen),
-        Verb::Run(RunVerb::NewProbe(name)) => verbs::new_probe::run(name),
-        Verb::Settings(args) => verbs::settings::run(args, &screen),
-        Verb::Plan(args) => verbs::plan::run(args, &screen),
-        Verb::History(args) => verbs::history::run(args, &screen),
-        Verb::List(args) => verbs::list::run(args, &screen),
-        Verb::Host(args) => verbs::host::run(args, &screen),
-        Verb::Witness(args) => verbs::witness::run(args, &screen),
-        Verb::Doctor(args) => verbs::doctor::run(args, &screen),
-        Verb::Completions(args) => verbs::manual::completions(args),
-        Verb::Man(args) => verbs::manual::pages(args),
-    };
-    if let Some(told) = results.and_then(|results| results.describe_sources()) {
-        screen.note(&told);
+    let definition = Cli::command();
+    let given = Given::new(&definition, &command, &matches);
+    let done = cli.verb.run(&given, &screen);
+    if let Some(sources) = cli.verb.describe_results() {
+        screen.note(&sources);
     }
     done.unwrap_or_else(|failure| screen.report(&failure)).into()
 }

@@ -14,9 +14,10 @@ use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
 use self::file_list::find_files;
-use crate::cli::FilesArgs;
+use crate::arguments::{FilesArgs, GuestArgs};
 use crate::executable;
 use crate::screen::output::Screen;
+use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 
@@ -152,4 +153,14 @@ fn own_input() -> Result<NamedTempFile, Failure> {
 fn input_waits() -> bool {
     let input = io::stdin();
     !input.is_terminal() && ioctl_fionread(&input).is_ok_and(|bytes| bytes > 0)
+}
+/// The program with its files, which must end with `exit_code`.
+pub(crate) fn pack_cell_program(
+    (command, files): (&[OsString], &FilesArgs),
+    guest: &GuestArgs,
+    exit_code: u8,
+    screen: &Screen,
+) -> Result<CellProgram, Failure> {
+    let packed = pack(command, files, screen)?;
+    CellProgram::new(packed, guest.runs(), guest.memory, exit_code)
 }

@@ -7,7 +7,7 @@ use pathmeter_vm::{
     Cache, Caller, Condition, Cpu, EntryKind, Interrupt, Key, PROFILES, Progress, Qemu, Sought,
 };
 
-use crate::cli::{GuestArgs, LONGEST, Verb};
+use crate::arguments::{GuestArgs, LONGEST, ResultsArg};
 use crate::screen::output;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::{Image, Pair};
@@ -37,15 +37,14 @@ pub(crate) fn prepare(
     Ok((session, opened))
 }
 
-/// Finds the results that the user named, for all that the verb measures.
+/// Opens the results that the user named, for all that the verb measures.
 ///
 /// # Errors
 /// There is no such folder, or it can't be read.
-pub(crate) fn results(verb: &mut Verb) -> Result<Option<Arc<PlanResults>>, Failure> {
-    let Some((folder, guest)) = verb.results() else { return Ok(None) };
-    let results = Arc::new(PlanResults::open(folder)?);
-    guest.results = Some(Arc::clone(&results));
-    Ok(Some(results))
+pub(crate) fn open_results(named: &ResultsArg, guest: &mut GuestArgs) -> Result<(), Failure> {
+    let open = |folder: &Path| PlanResults::open(folder).map(Arc::new);
+    guest.results = named.results.as_deref().map(open).transpose()?;
+    Ok(())
 }
 
 /// The kernel, named with what the user measures all under.

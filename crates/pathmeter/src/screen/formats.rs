@@ -8,7 +8,7 @@ use pathmeter_report::{Format, Judged, RowsOf, Shown, Style, comparison_table, o
 use pathmeter_trace::Explain;
 use serde::Serialize;
 
-use crate::cli::{DocumentArgs, FormatArgs};
+use crate::arguments::{DocumentArgs, FormatArgs};
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;

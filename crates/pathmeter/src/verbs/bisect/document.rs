@@ -9,8 +9,8 @@ use pathmeter_trace::Explain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Question;
-use crate::cli::BisectArgs;
+use super::args::BisectArgs;
+use super::question::Question;
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;

@@ -6,11 +6,15 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::{Causes, Measurement, PairsCompared};
 use pathmeter_trace::Explain;
 
-use crate::cli::{BisectArgs, Words};
+use super::args::BisectArgs;
+use crate::arguments::Words;
+use crate::comparison::causes;
+use crate::comparison::differences::differences;
+use crate::comparison::sides::refuse_few;
+use crate::packing::pack_cell_program;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::verbs::{causes, explain, run};
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
@@ -43,8 +47,8 @@ pub(super) struct Meter<'a> {
 fn program(args: &BisectArgs, screen: &Screen) -> Result<Option<CellProgram>, Failure> {
     match &args.program {
         Some(Words(command)) => {
-            run::refuse_few(Some(args.guest.runs() as usize))?;
-            run::pack_cell_program((command, &args.files), &args.guest, 0, screen).map(Some)
+            refuse_few(Some(args.guest.runs() as usize))?;
+            pack_cell_program((command, &args.files), &args.guest, 0, screen).map(Some)
         }
         None => Ok(None),
     }
@@ -126,7 +130,7 @@ impl<'a> Meter<'a> {
         let (base, new) = (base?, new?);
         let board = Board::new(self.screen);
         let session = self.session()?;
-        let explanation = only(explain::differences(session, [&base, &new], &[path], &board)?)?;
+        let explanation = only(differences(session, [&base, &new], &[path], &board)?)?;
         let of = std::slice::from_ref(&explanation);
         let causes = causes::of_explanations(of, session, [&base, &new]).ok();
         Ok(Some((explanation, causes)))

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::args::BisectArgs;
+use super::difference::difference;
 use super::document::{self, Put};
 use super::meter::{Measured, Meter};
-use super::{
+use super::question::{
     Answer, Question, change, effort, format_values, is_kernels_own, note_larger, unfound,
 };
-use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_model::clean;
@@ -112,7 +113,7 @@ impl<'a> Images<'a> {
         let [before, found] =
             sides.map(|side| change(self.question.values(&self.good.result, &side.result)));
         note_larger(before, found, &self.differing, self.screen);
-        let difference = self.question.difference(sides, self.meter, put)?;
+        let difference = difference(self.question, sides, self.meter, put)?;
         let (measured, skipped) = (self.measured, self.skipped);
         put.document(document::Found { first, commit: None, measured, skipped, difference })?;
         Ok(Exit::Done)

@@ -7,15 +7,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::args::BisectArgs;
+use super::difference::difference;
 use super::document::{self, Commit, Difference, Put};
 use super::git::{Git, Standing};
 use super::meter::{Measured, Meter};
-use super::state::State;
-use super::{
+use super::question::{
     Answer, Question, change, effort, format_values, is_kernels_own, note_larger, unfound,
 };
+use super::state::State;
 use crate::build_command::{Built, build};
-use crate::cli::BisectArgs;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
@@ -291,7 +292,7 @@ impl Bisection<'_> {
                         .map(|side| change(question.values(&good.result, &side.result)));
                     note_larger(before, found, &self.differing, self.screen);
                 }
-                question.difference([&base, new], self.meter, put)?
+                difference(question, [&base, new], self.meter, put)?
             }
             _ => Difference::default(),
         };

@@ -9,13 +9,13 @@ use pathmeter_gate::Gate;
 use pathmeter_model::{CellPairs, Comparison, FolderComparison, Measurement, Verdict, differences};
 use pathmeter_report::{Format, folder_comparison_table, name_cells};
 
+use super::args::CompareArgs;
 use super::request::{formats, judge};
-use crate::cli::CompareArgs;
+use crate::comparison::judge::note_uncompared;
+use crate::comparison::sides::refuse_few;
 use crate::results_folder::read_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::{self, Screen};
-use crate::verbs::judge::note_uncompared;
-use crate::verbs::run::refuse_few;
 use pathmeter_measure::failure::{Exit, Failure};
 
 /// Compares the results of both folders, in pairs, and puts the comparisons out.

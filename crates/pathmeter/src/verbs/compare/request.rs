@@ -2,15 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::CompareArgs;
+use super::args::CompareArgs;
+use super::time_columns::TimeColumns;
+use crate::command_line::given::{Given, Need, Needs};
+use crate::comparison::explanation::Detail;
+use crate::comparison::judge::{Judge, budget};
+use crate::comparison::sides::{Sides, refuse_few, subjects};
 use crate::failure::to_failure;
+use crate::results_folder::are_results;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
-use crate::verbs::explanation::Detail;
-use crate::verbs::judge::{Judge, budget};
-use crate::verbs::run::refuse_few;
-use crate::verbs::sides::{Sides, subjects};
-use crate::verbs::time_columns::TimeColumns;
+use crate::setup::open_results;
+use crate::subject_files::find_files;
 use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
@@ -18,6 +21,28 @@ use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_probes::Suite;
 use pathmeter_report::{Placement, Rows, Shown};
+
+/// What options need to change something.
+pub(crate) const NEEDS: Needs =
+    &[(&["explain"], Need::Kernels), (&["full", "by_area", "VmlinuxArgs"], Need::Given("explain"))];
+
+/// Refuses options that would change nothing, and finds the files of the subjects; two folders that
+/// are compared stay.
+///
+/// # Errors
+/// There is such an option, no such kernel, or a folder that can't be read.
+pub(super) fn find_subjects(
+    args: &mut CompareArgs,
+    given: &Given<'_>,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    args.edited.apply();
+    given.refuse_idle(NEEDS)?;
+    if args.new.as_ref().is_none_or(|new| !are_results(&args.base, new)) {
+        find_files([&mut args.base].into_iter().chain(&mut args.new), screen)?;
+    }
+    open_results(&args.results, &mut args.guest)
+}
 
 /// Two sides, what is measured and judged of them, and what is shown of that.
 pub(crate) struct Request<'a> {

@@ -12,11 +12,13 @@ use pathmeter_measure::threads::at_once;
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;
 
-use crate::cli::ExplainArgs;
+use super::args::ExplainArgs;
+use super::request;
+use crate::comparison::causes;
+use crate::comparison::sides::refuse_few;
+use crate::packing::pack_cell_program;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
-use crate::verbs::causes;
-use crate::verbs::run::{pack_cell_program, refuse_few};
 
 /// Where the row's instructions are, or the difference to another row or kernel.
 pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, Failure> {
@@ -29,7 +31,7 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
     let regions = program.packed.regions(&of.region_function)?;
     let (row, callers) = (&*args.path, of.callers);
     let asked = AskedTree { packed: &program.packed, row, regions: &regions, callers };
-    let (session, images) = super::prepared(args)?;
+    let (session, images) = request::prepare(args)?;
     let images = args.debug.of(images, args.new.is_none());
     let guests = session.with_memory(program.memory_mib);
     let board = Board::new(screen);

@@ -12,12 +12,13 @@ use pathmeter_model::{Comparison, Measurement, Step, Threshold, compare, parse_m
 use pathmeter_report::blame_table;
 use pathmeter_trace::MeasuredWith;
 
-use super::matching;
-use crate::cli::BlameArgs;
+use super::args::BlameArgs;
+use super::matching::matching;
+use crate::comparison::{causes, explanation};
 use crate::screen::formats;
 use crate::screen::output::Screen;
 use crate::setup;
-use crate::verbs::{causes, explanation};
+use crate::subject_files::find_files;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -29,7 +30,9 @@ const MOST_TOLD: usize = 5;
 /// Most paths that an error proposes.
 const MOST_PROPOSED: usize = 8;
 
-pub(super) fn show(args: &BlameArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
+pub(super) fn show(args: &mut BlameArgs, file: &Path, screen: &Screen) -> Result<(), Failure> {
+    find_files(&mut args.kernels, screen)?;
+    let args = &*args;
     args.guest.refuse_pairs()?;
     let inputs: Vec<&Path> =
         std::iter::once(file).chain(args.kernels.iter().map(|kernel| &**kernel)).collect();

@@ -7,9 +7,9 @@ use pathmeter_measure::selection::Selection;
 use pathmeter_model::{TimeComparison, TimeRow, TimeVerdict};
 use pathmeter_report::time_comparison_table;
 
+use super::args::HostCompareArgs;
 use super::session::select;
 use super::sides::{Side, TimedSides};
-use crate::cli::HostCompareArgs;
 use crate::screen::output::{self, Screen};
 
 /// Compares the two sides, and puts the comparison out.

@@ -10,7 +10,8 @@ use pathmeter_measure::selection::Selection;
 use pathmeter_measure::subject::times;
 use pathmeter_model::{Boots, MOST_REPLICATES, Times};
 
-use crate::cli::{RowArgs, SessionArgs};
+use super::args::SessionArgs;
+use crate::arguments::RowArgs;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 

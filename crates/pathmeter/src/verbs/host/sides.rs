@@ -7,9 +7,9 @@ use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{is_timed, lab_words, times};
 use pathmeter_model::{Boots, Host, TIME_MARGIN, TimeComparison, Times};
 
+use super::args::SessionArgs;
 use super::condition::{read_conditions, refuse_conditions};
 use super::session::{choose_cpu, refuse_idle, take_times};
-use crate::cli::SessionArgs;
 use crate::screen::output::Screen;
 
 /// Where the times of a side come from.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
-use crate::cli::CpusArgs;
+use super::args::CpusArgs;
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};

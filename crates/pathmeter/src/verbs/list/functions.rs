@@ -7,10 +7,11 @@ use pathmeter_trace::PointFinder;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
-use crate::cli::FunctionsArgs;
+use super::args::FunctionsArgs;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
+use crate::subject_files::find_files;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
@@ -33,7 +34,8 @@ struct Function<'a> {
 }
 
 /// Prints the functions that have one of the names.
-pub(crate) fn run(args: &FunctionsArgs, screen: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn run(args: &mut FunctionsArgs, screen: &Screen) -> Result<Exit, Failure> {
+    find_files([&mut args.subject], screen)?;
     subject::refuse_results([&args.subject])?;
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&args.subject])?;
     let image = &images[0].clone().with_vmlinux(args.vmlinux.as_deref());

@@ -5,7 +5,7 @@ use pathmeter_probes::Suite;
 use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
 
-use crate::cli::PathsArgs;
+use super::args::PathsArgs;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::path_result::unit;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pathmeter_pack::{FileArg, Note, Packing};
 use pathmeter_plan::{PlanProgram, WantedProgram};
 
-use crate::cli::{GuestArgs, variable};
+use crate::arguments::{GuestArgs, variable};
 use crate::packing::named_by_shell;
 use crate::setup;
 use pathmeter_measure::cell::CellProgram;

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use pathmeter_plan::KernelState;
 use tempfile::TempDir;
 
+use super::args::PlanBuildArgs;
 use super::commits::{Commit, Commits};
 use super::draft::read;
 use super::loaded::{absolute, change_to, folder_of};
 use super::node::{failed, format_counts, node};
 use super::share;
 use crate::build_command::{Built, build};
-use crate::cli::PlanBuildArgs;
 use crate::git;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};

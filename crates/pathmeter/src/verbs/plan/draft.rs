@@ -8,12 +8,12 @@ use pathmeter_plan::{
     Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
 };
 
+use super::args::DraftArgs;
 use super::bench::{Bench, Options};
 use super::commits::Commits;
 use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
-use crate::cli::DraftArgs;
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};

@@ -2,8 +2,8 @@
 
 use pathmeter_plan::{EmitError, Engine, Job, emit};
 
+use super::args::EmitArgs;
 use super::loaded::read;
-use crate::cli::EmitArgs;
 use crate::screen::output;
 use pathmeter_measure::failure::{Exit, Failure};
 

@@ -9,9 +9,9 @@ use pathmeter_model::{Measurement, Status};
 use pathmeter_plan::{Cell, Plan};
 use pathmeter_vm::is_late;
 
+use super::args::RunnerArgs;
 use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
-use crate::cli::RunnerArgs;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
 use pathmeter_measure::cell::{self, CellProgram};

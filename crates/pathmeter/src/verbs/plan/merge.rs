@@ -2,8 +2,8 @@
 
 use pathmeter_plan::{Folder, Left, MergeError, merge};
 
+use super::args::MergeArgs;
 use super::node::failed;
-use crate::cli::MergeArgs;
 use crate::screen::formats;
 use crate::screen::output::{self, Screen, print_line};
 use pathmeter_measure::failure::{Exit, Failure};

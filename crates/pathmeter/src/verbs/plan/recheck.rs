@@ -5,11 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pathmeter_plan::{Cell, Folder, Plan, Put, status};
 
+use super::args::RecheckArgs;
+use super::cells::{class, exit};
 use super::loaded::{absolute, cells, read};
 use super::measured::Stand;
 use super::node::{failed, node};
-use super::run::{class, exit};
-use crate::cli::RecheckArgs;
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
 use pathmeter_measure::failure::{Exit, Failure};

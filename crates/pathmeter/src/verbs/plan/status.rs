@@ -6,9 +6,9 @@ use std::path::Path;
 use pathmeter_model::clean;
 use pathmeter_plan::{FailedCell, FailureClass, Folder, FolderError, Plan, Status, status};
 
+use super::args::PlanStatusArgs;
 use super::loaded::read;
 use super::node::failed;
-use crate::cli::PlanStatusArgs;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
 

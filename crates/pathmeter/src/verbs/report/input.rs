@@ -16,7 +16,7 @@ use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::verbs::explanation::ExplainedComparison;
+use crate::comparison::explanation::ExplainedComparison;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 

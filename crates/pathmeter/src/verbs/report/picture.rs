@@ -3,25 +3,21 @@
 use pathmeter_model::{Measurement, SlopeResult, Status};
 use pathmeter_report::{HeatBase, MOST_SLOPES, heat_map_svg, slopes_svg};
 
-use super::{Input, Report};
-use crate::cli::ReportArgs;
+use super::args::ReportArgs;
+use super::input::Input;
+use super::sections::Report;
 use crate::screen::destination::Destination;
 use pathmeter_measure::failure::{Exit, Failure};
 
 /// What the user writes for "each kernel relative to the one before".
 const BEFORE: &str = "before";
 
-/// Whether a picture is asked for, by the name of the file.
-pub(super) fn is_picture(args: &ReportArgs) -> bool {
-    args.output.extension().is_some_and(|it| it.eq_ignore_ascii_case("svg"))
-}
-
 /// What the picture's kernels are compared with; None if a page is asked for.
 ///
 /// # Errors
 /// The kernel that is named is none of the subjects, or a page has been asked for.
 pub(super) fn base(args: &ReportArgs) -> Result<Option<HeatBase>, Failure> {
-    match (&args.relative_to, is_picture(args)) {
+    match (&args.relative_to, args.is_picture()) {
         (None, false) => Ok(None),
         (Some(_), false) => Err(Failure::Usage {
             message: "--relative-to is for a picture".to_owned(),

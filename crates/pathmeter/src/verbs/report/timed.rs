@@ -2,11 +2,11 @@
 
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::selection::Selection;
-use pathmeter_model::{Boots, Joined, Summary, TIME_MARGIN, TimeComparison, TimesConfiguration};
+use pathmeter_model::{Boots, Summary, TIME_MARGIN, TimeComparison, TimesConfiguration};
 use pathmeter_report::PageSection;
 
-use super::Report;
 use super::input::Input;
+use super::sections::Report;
 
 impl Input {
     /// The names of the paths of a document of which paths are chosen.
@@ -118,15 +118,4 @@ impl Report<'_> {
         let across = base?.differences(&new?).iter().map(ToString::to_string).collect();
         Some(PageSection::TimeComparison { comparison: Box::new(comparison), across })
     }
-}
-
-/// A section with counts and times together, then one of the counts and one of the times.
-pub(super) fn joined_sections(joined: Box<Joined>) -> [PageSection; 3] {
-    let comparison = Box::new(joined.exact.clone());
-    let times = Box::new(joined.times.clone());
-    [
-        PageSection::Joined(joined),
-        PageSection::Comparison { comparison, explanations: Vec::new(), results: Vec::new() },
-        PageSection::TimeComparison { comparison: times, across: Vec::new() },
-    ]
 }

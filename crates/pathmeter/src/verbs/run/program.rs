@@ -1,13 +1,13 @@
 //! The program that is executed: packed, and measured on each kernel.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
 
-use crate::cli::{FilesArgs, GuestArgs, RunArgs, Words};
+use super::args::RunArgs;
+use crate::arguments::Words;
+use crate::comparison::sides::Sides;
 use crate::packing;
 use crate::screen::output::Screen;
-use crate::verbs::sides::Sides;
 use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
@@ -133,15 +133,4 @@ pub(super) fn unnamed(subjects: &[Subject]) -> Failure {
         None => "after the kernels and two dashes: pathmeter run KERNEL -- PROGRAM ARGS".to_owned(),
     };
     Failure::Usage { message: "no program is named".to_owned(), help: format!("name it {again}") }
-}
-
-/// The program with its files, which must end with `exit_code`.
-pub(crate) fn pack_cell_program(
-    (command, files): (&[OsString], &FilesArgs),
-    guest: &GuestArgs,
-    exit_code: u8,
-    screen: &Screen,
-) -> Result<CellProgram, Failure> {
-    let packed = packing::pack(command, files, screen)?;
-    CellProgram::new(packed, guest.runs(), guest.memory, exit_code)
 }

@@ -2,20 +2,59 @@
 
 use std::path::Path;
 
-use crate::cli::RunArgs;
+use super::args::RunArgs;
+use super::benchmarks;
+use crate::command_line::given::{Given, Need, Needs};
+use crate::comparison::judge::budget;
+use crate::comparison::sides::{refuse_few, subjects};
 use crate::failure::to_failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
-use crate::verbs::benchmarks;
-use crate::verbs::judge::budget;
-use crate::verbs::sides::subjects;
+use crate::setup::open_results;
+use crate::subject_files::find_files;
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
-use pathmeter_model::{LEAST_LATER_RUNS, Measurement};
+use pathmeter_model::Measurement;
 use pathmeter_report::{Placement, Shown};
 use pathmeter_trace::Event;
+
+/// What options need to change something.
+pub(crate) const NEEDS: Needs = &[
+    (&["against", "FilesArgs"], Need::Program),
+    (&["by_area", "threshold", "across"], Need::Sides),
+    (
+        &[
+            "command",
+            "benchmarks",
+            "only_benchmark",
+            "iterations",
+            "region_function",
+            "slope",
+            "exit_code",
+            "explain",
+            "lines",
+            "returns",
+        ],
+        Need::Kernel,
+    ),
+];
+
+/// Refuses options that would change nothing, and finds the files of the subjects.
+///
+/// # Errors
+/// There is such an option, no such kernel, or a folder that can't be read.
+pub(super) fn find_subjects(
+    args: &mut RunArgs,
+    given: &Given<'_>,
+    screen: &Screen,
+) -> Result<(), Failure> {
+    args.edited.apply();
+    given.refuse_idle(NEEDS)?;
+    find_files([&mut args.base].into_iter().chain(&mut args.new), screen)?;
+    open_results(&args.results, &mut args.guest)
+}
 
 /// One side or two, what they are held to, and where all goes.
 pub(crate) struct Request<'a> {
@@ -193,18 +232,4 @@ fn counted_alike(args: &RunArgs, result: &Measurement) -> Result<(), Failure> {
         ),
         help: format!("leave it out, or measure the result again with {lacks}"),
     })
-}
-
-/// Refuses a comparison of which the side with the fewest later runs has so few.
-pub(crate) fn refuse_few(fewest: Option<usize>) -> Result<(), Failure> {
-    match fewest {
-        Some(fewest) if fewest < LEAST_LATER_RUNS => Err(Failure::Usage {
-            message: format!(
-                "two sides can't be told apart by {fewest} later runs: another layout of the code \
-                 could pass for a change"
-            ),
-            help: format!("run both with --perturb {LEAST_LATER_RUNS} or more; 6 is the default"),
-        }),
-        _ => Ok(()),
-    }
 }

@@ -20,8 +20,8 @@ use pathmeter_pack::Packed;
 use pathmeter_report::program_slope_table;
 use pathmeter_trace::AlsoCounted;
 
+use super::args::RunArgs;
 use super::program::{self, NamedInKernels};
-use crate::cli::RunArgs;
 use crate::packing;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;

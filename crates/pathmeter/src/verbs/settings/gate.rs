@@ -9,10 +9,10 @@ use pathmeter_model::{
 };
 use pathmeter_probes::Suite;
 
-use crate::cli::SettingsArgs;
+use super::args::SettingsArgs;
+use crate::comparison::judge::budget;
 use crate::failure::to_failure;
 use crate::screen::output::Screen;
-use crate::verbs::judge::budget;
 use pathmeter_gate::BudgetFile;
 use pathmeter_gate::EventGate;
 use pathmeter_gate::judge;

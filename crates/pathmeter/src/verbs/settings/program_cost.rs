@@ -2,7 +2,7 @@
 
 use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Threshold, compare};
 
-use super::{Under, obstacle};
+use super::under::{Under, obstacle};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::image::Image;
 

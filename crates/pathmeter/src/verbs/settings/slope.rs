@@ -3,22 +3,10 @@
 use pathmeter_model::{Measurement, SideInfo, SlopeResult, SlopeRows, SlopeSchema};
 use pathmeter_vm::Condition;
 
-use super::{AT_A_TIME, Under};
-use crate::cli::SettingsArgs;
+use super::under::{AT_A_TIME, Under};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::slope::Slope;
 use pathmeter_measure::threads::each;
-
-/// Refuses what a slope has no use for.
-pub(super) fn refuse_several_cpus(args: &SettingsArgs) -> Result<(), Failure> {
-    if args.slope.is_none() || args.guest.cpu.len() < 2 {
-        return Ok(());
-    }
-    Err(Failure::Usage {
-        message: "--slope with several --cpu: a slope is measured on one".to_owned(),
-        help: "measure it on each in turn".to_owned(),
-    })
-}
 
 /// What was measured under one number.
 type Step = (Measurement, Option<Measurement>);

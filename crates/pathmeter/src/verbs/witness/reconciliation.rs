@@ -14,7 +14,7 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{TracedWindow, VmError};
 
-use super::Both;
+use super::both::Both;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::session::Report;
 

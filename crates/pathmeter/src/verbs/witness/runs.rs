@@ -7,8 +7,8 @@ use pathmeter_report::{Style, WitnessRun, witness_rows_table, witness_runs_table
 use pathmeter_trace::{Account, Accounts, Event, class_table};
 use pathmeter_vm::{Accounting, ProgramEnd, RanProgram, Written};
 
-use super::Both;
-use crate::cli::{GuestArgs, PackingArgs};
+use super::both::Both;
+use crate::arguments::{GuestArgs, PackingArgs};
 use crate::packing;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;

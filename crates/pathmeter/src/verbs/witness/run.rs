@@ -1,0 +1,86 @@
+//! The steps of `witness`.
+
+use std::path::{Path, PathBuf};
+
+use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
+
+use super::args::WitnessArgs;
+use super::both::Both;
+use super::runs::WitnessProgram;
+use crate::arguments::GuestArgs;
+use crate::command_line::given::{Given, Need, Needs};
+use crate::screen::output::{self, Screen};
+use crate::screen::progress::Board;
+use crate::setup;
+use crate::subject_files::find_files;
+use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::interrupt;
+use pathmeter_measure::subject::Subject;
+use pathmeter_model::clean;
+
+/// What options need to change something.
+pub(crate) const NEEDS: Needs =
+    &[(&["perturb", "FilesArgs"], Need::Program), (&["command"], Need::Kernel)];
+
+/// Measures each subject in both, and prints a table of each.
+pub(crate) fn run(
+    args: &mut WitnessArgs,
+    given: &Given<'_>,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
+    given.refuse_idle(NEEDS)?;
+    find_files(&mut args.kernels, screen)?;
+    let args = &*args;
+    let guest = with_common_cpu(&args.guest)?;
+    let names = args.kernels.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
+    let interrupt = interrupt::listen();
+    let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
+    let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
+    let (session, images) = setup::prepare(&guest, interrupt, &names)?;
+    if let Some(image) = images.iter().find(|image| image.cpus() > 1) {
+        return Err(Failure::Usage {
+            message: format!("{}: Bochs is given one CPU", image.subject().name),
+            help: "name a subject with one".to_owned(),
+        });
+    }
+    let program = WitnessProgram::of(&args.packing, &guest, screen)?;
+    let mut all_agree = true;
+    for image in &images {
+        let both = Both { session: &session, bochs: &bochs, image, board: Board::new(screen) };
+        let (table, agree) = match &program {
+            Some(program) => program.table(&both, screen.style())?,
+            None => both.table(screen.style())?,
+        };
+        let title = format!(
+            "{}: QEMU {} and Bochs {}",
+            image.subject().name,
+            session.qemu_version(),
+            bochs.version
+        );
+        output::print(format!("{}\n\n{table}\n", clean(&title)).as_bytes())?;
+        all_agree &= agree;
+    }
+    Ok(if all_agree { Exit::Done } else { Exit::Worse })
+}
+
+/// A subject, which must be a kernel.
+fn kernel(name: &Path) -> Result<PathBuf, Failure> {
+    match Subject::open(name)? {
+        Subject::Kernel(path) => Ok(path),
+        Subject::Result(_) => Err(Failure::Usage {
+            message: format!("{} is a result", name.display()),
+            help: "name a kernel: it is executed in two interpreters".to_owned(),
+        }),
+    }
+}
+
+/// The arguments, with the CPU that both interpreters have.
+fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
+    if guest.cpus().next().is_none() {
+        return Ok(GuestArgs { cpu: vec![Cpu::from_name(WITNESS_CPU)], ..guest.clone() });
+    }
+    Err(Failure::Usage {
+        message: "--cpu can't be chosen here".to_owned(),
+        help: "both interpreters have the same CPU: what each can execute of it".to_owned(),
+    })
+}
