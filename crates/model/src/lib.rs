@@ -8,8 +8,7 @@
 //! - [`History`], `pathmeter.history/1`, and [`Blame`], `pathmeter.blame/1`: results over time.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
-//! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
-//! published in `docs/schemas/`.
+//! The JSON schemas are generated from the types and published in `docs/schemas/`.
 
 /// Two results, row by row, and all results of two folders.
 mod comparison;
@@ -36,7 +35,6 @@ mod time_comparison;
 mod times;
 
 mod difference;
-mod schema;
 pub mod suggestion;
 mod text;
 mod unit;
@@ -98,11 +96,6 @@ pub use result::guest::{GuestCpu, GuestReport, UnexpectedState};
 pub use result::measurement::{Measurement, ResultSchema, Subject, SubjectKind};
 pub use result::parse::parse_measurement;
 pub use result::path_result::{Check, Estimate, PathResult, Status, ValueCount};
-pub use schema::{
-    blame_schema, boots_schema, comparison_schema, folder_comparison_schema, history_schema,
-    joined_schema, program_slope_schema, result_schema, settings_schema, slope_schema,
-    time_comparison_schema, times_schema,
-};
 pub use settings::{
     EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
     SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult, SettingsSchema,

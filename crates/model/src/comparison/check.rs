@@ -1,10 +1,10 @@
 //! Comparisons that came from a file: as of a result, what the rest relies on is checked.
 
-use std::collections::HashSet;
-
 use crate::difference::{difference, percent_of};
-use crate::reading::bounds::{bounded, quoted};
-use crate::{Causes, Comparison, MAX_NAME_BYTES, MAX_PATHS, ParseError, PathComparison, Summary};
+use crate::reading::bounds::{
+    OF_COMPARISONS, bounded, check_names, field, first_complaint, quoted,
+};
+use crate::{Causes, Comparison, MAX_PATHS, ParseError, PathComparison, Summary};
 
 /// Checks a comparison that came from a file: its bounds, that no path is there twice, that
 /// differences and summary are those of its paths, and that its causes add up.
@@ -12,29 +12,20 @@ use crate::{Causes, Comparison, MAX_NAME_BYTES, MAX_PATHS, ParseError, PathCompa
 /// # Errors
 /// Any [`ParseError`] but those of reading.
 pub fn check_comparison(comparison: &Comparison) -> Result<(), ParseError> {
-    bounded("paths", comparison.paths.len(), MAX_PATHS)?;
+    check_names(comparison.paths.iter().map(|row| &*row.path), OF_COMPARISONS)?;
     bounded("processes", comparison.processes.len(), MAX_PATHS)?;
-    let mut seen = HashSet::new();
-    for path in &comparison.paths {
-        bounded("a path's name, in bytes", path.path.len(), MAX_NAME_BYTES)?;
-        if !seen.insert(path.path.as_str()) {
-            return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
-        }
-    }
     for row in comparison.paths.iter().chain(&comparison.processes) {
         if let Some((number, what)) = contradiction(row) {
-            let field = format!("{number} of {}", quoted(&row.path));
-            return Err(ParseError::Field { field, what: what.to_owned() });
+            return Err(field(&format!("{number} of {}", quoted(&row.path)), what));
         }
     }
     if let Some(what) = comparison.causes.as_ref().and_then(Causes::contradiction) {
-        return Err(ParseError::Field { field: "causes".to_owned(), what: what.to_owned() });
+        return Err(field("causes", what));
     }
     if comparison.summary == Summary::of(&comparison.paths) {
         return Ok(());
     }
-    let what = "is not that of the paths".to_owned();
-    Err(ParseError::Field { field: "summary".to_owned(), what })
+    Err(field("summary", "is not that of the paths"))
 }
 
 /// Which number of a row does not follow from base and new, and what it should be.
@@ -43,7 +34,7 @@ fn contradiction(row: &PathComparison) -> Option<(&'static str, &'static str)> {
     let is_of = |one: i64, (base, new): (u64, u64)| one == difference((base, new));
     let less = "is not new less base";
     let close = |one: f64, other: f64| (one - other).abs() <= 1e-9 * other.abs();
-    let complaints = [
+    first_complaint([
         (
             row.difference.is_some_and(|it| !sides.is_some_and(|sides| is_of(it, sides))),
             ("difference", less),
@@ -62,6 +53,5 @@ fn contradiction(row: &PathComparison) -> Option<(&'static str, &'static str)> {
             row.functions.iter().any(|it| !is_of(it.difference, (it.base, it.new))),
             ("a function's difference", less),
         ),
-    ];
-    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
+    ])
 }

@@ -1,5 +1,6 @@
 //! The comparison document, `pathmeter.comparison/1`: two results, compared path by path.
 
+use pathmeter_seal::schema_name;
 use pathmeter_stats::{PairJudgement, Place};
 use pathmeter_trace::{MeasuredWith, Role};
 use schemars::JsonSchema;
@@ -13,14 +14,10 @@ use crate::{
     Verdict, WorkComparison,
 };
 
-/// The name and version of the comparison document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ComparisonSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.comparison/1")]
-    V1,
-}
+schema_name!(
+    /// The name and version of the comparison document.
+    pub ComparisonSchema = "pathmeter.comparison/1"
+);
 
 /// Two kernels, path by path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

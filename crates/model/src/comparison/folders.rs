@@ -3,19 +3,13 @@
 //! A cell of one folder is compared with the cell of the other that was measured alike on another
 //! kernel. A cell that has no such partner is named, and never dropped.
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Comparison, Measurement, SideInfo};
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum FolderComparisonSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.folder-comparison/1")]
-    V1,
-}
+schema_name!(pub FolderComparisonSchema = "pathmeter.folder-comparison/1");
 
 /// The comparisons of all cells that two folders have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

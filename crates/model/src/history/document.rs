@@ -1,6 +1,7 @@
 //! The documents of a history of results: `pathmeter.history/1`, what it holds, and
 //! `pathmeter.blame/1`, the steps of one path.
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,23 +9,15 @@ use crate::{
     Comparison, ConfigurationDifference, PathComparison, Status, SubjectKind, TimeRow, Unit,
 };
 
-/// The name and version of the document about a history.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum HistorySchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.history/1")]
-    V1,
-}
+schema_name!(
+    /// The name and version of the document about a history.
+    pub HistorySchema = "pathmeter.history/1"
+);
 
-/// The name and version of the document about a path's steps.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum BlameSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.blame/1")]
-    V1,
-}
+schema_name!(
+    /// The name and version of the document about a path's steps.
+    pub BlameSchema = "pathmeter.blame/1"
+);
 
 /// The subject of a result: a kernel in a guest, or the machine that pathmeter ran on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]

@@ -7,7 +7,7 @@ use pathmeter_trace::{Event, RowKind};
 
 use crate::program::row_name::row_name;
 use crate::program::work::Counts;
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{bounded, field, quoted};
 use crate::result::path_result::REGION_PREFIX;
 use crate::{Execution, MAX_SAMPLE, Measurement, Output, ParseError, PathResult, RunClock, Work};
 
@@ -48,10 +48,6 @@ pub(crate) fn check_execution(result: &Measurement) -> Result<(), ParseError> {
             .map_err(|what| field(&format!("execution.runs[{run}]"), &what))?;
     }
     check_totals(&counts, execution.runs.len()).map_err(|what| field("paths", &what))
-}
-
-pub(crate) fn field(field: &str, what: &str) -> ParseError {
-    ParseError::Field { field: field.into(), what: what.into() }
 }
 
 fn format_row_name(row: &PathResult) -> String {

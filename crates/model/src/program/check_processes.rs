@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use pathmeter_trace::RowKind;
 
-use crate::program::check::{check_row, field};
+use crate::program::check::check_row;
 use crate::program::work::Counts;
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{bounded, field, quoted};
 use crate::reading::limits::MAX_NAME_BYTES;
 use crate::{Measurement, ParseError, PathResult, ProcessResult, ThreadResult};
 

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use pathmeter_trace::RowKind;
 
-use crate::program::check::field;
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{bounded, field, quoted};
 use crate::reading::limits::{MAX_NAME_BYTES, MAX_SAMPLE};
 use crate::{Measurement, ParseError, SleepResult};
 

@@ -3,6 +3,7 @@
 //! Samples are kept whole and as integers; the estimate is derived from them and stored only so
 //! that other readers need no statistics.
 
+use pathmeter_seal::schema_name;
 use pathmeter_trace::{AlsoCounted, Event, counted_events};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,14 +11,10 @@ use serde::{Deserialize, Serialize};
 use crate::result::path_result::REGION_PREFIX;
 use crate::{Configuration, Execution, GuestReport, PathResult, Unit};
 
-/// The name and version of the result document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ResultSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.result/1")]
-    V1,
-}
+schema_name!(
+    /// The name and version of the result document.
+    pub ResultSchema = "pathmeter.result/1"
+);
 
 /// All that was measured of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

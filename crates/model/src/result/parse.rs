@@ -4,27 +4,22 @@
 //! Everything that the rest of the program relies on is checked here, once: sizes are bounded, the
 //! estimates follow from the samples, every path has one row. Nothing in a file makes this panic.
 
-use std::collections::HashSet;
-
 use crate::program::check::check_execution;
 use crate::program::check_processes::check_processes;
 use crate::program::check_sleeps::check_sleeps;
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{OF_RESULTS, bounded, check_names, field, first_complaint, quoted};
 use crate::reading::read::read;
 use crate::{
-    Estimate, GuestReport, Inconsistency, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES,
-    MAX_SAMPLES_PER_PATH, Measurement, ParseError, PathResult, Status, Unit,
+    Estimate, GuestReport, Inconsistency, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
+    Measurement, ParseError, PathResult, Status, Unit,
 };
-
-/// The schema of a result.
-const SCHEMA: &str = "pathmeter.result/1";
 
 /// Reads a result from the bytes of a file.
 ///
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
-    let mut measurement: Measurement = read(bytes, SCHEMA)?;
+    let mut measurement: Measurement = read(bytes, "pathmeter.result/1")?;
     let clock = measurement.configuration.clock;
     check_paths(&mut measurement.paths, clock)?;
     check_execution(&measurement)?;
@@ -38,8 +33,7 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
     check_processes(&measurement)?;
     check_sleeps(&measurement)?;
     if measurement.guest.as_ref().is_some_and(GuestReport::has_control_characters) {
-        let what = "a text has control characters".to_owned();
-        return Err(ParseError::Field { field: "guest".to_owned(), what });
+        return Err(field("guest", "a text has control characters"));
     }
     Ok(measurement)
 }
@@ -47,8 +41,9 @@ pub fn parse_measurement(bytes: &[u8]) -> Result<Measurement, ParseError> {
 /// Checks paths that were measured by `clock`, and gives each the value of its row by the rule of
 /// this version.
 fn check_paths(paths: &mut [PathResult], clock: Unit) -> Result<(), ParseError> {
+    let names = paths.iter().map(|path| &*path.path);
+    check_names(names, OF_RESULTS)?;
     check_sizes(paths)?;
-    check_names(paths)?;
     for path in paths {
         let inconsistent = |what| ParseError::Inconsistent { path: quoted(&path.path), what };
         check_consistency(path, clock).map_err(inconsistent)?;
@@ -58,10 +53,8 @@ fn check_paths(paths: &mut [PathResult], clock: Unit) -> Result<(), ParseError> 
 }
 
 fn check_sizes(paths: &[PathResult]) -> Result<(), ParseError> {
-    bounded("number of paths", paths.len(), MAX_PATHS)?;
     let mut total = 0;
     for PathResult { path, samples, .. } in paths {
-        bounded("length of a path's name in bytes", path.len(), MAX_NAME_BYTES)?;
         let of_path = |what: &str| format!("{what} of path {}", quoted(path));
         bounded(&of_path("number of samples"), samples.len(), MAX_SAMPLES_PER_PATH)?;
         let largest = samples.iter().copied().max().unwrap_or(0);
@@ -72,14 +65,6 @@ fn check_sizes(paths: &[PathResult]) -> Result<(), ParseError> {
         total += samples.len();
     }
     bounded("number of samples", total, MAX_SAMPLES)
-}
-
-fn check_names(paths: &[PathResult]) -> Result<(), ParseError> {
-    let mut seen = HashSet::new();
-    match paths.iter().find(|path| !seen.insert(path.path.as_str())) {
-        Some(twice) => Err(ParseError::DuplicatePath { path: quoted(&twice.path) }),
-        None => Ok(()),
-    }
 }
 
 fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency> {
@@ -102,7 +87,7 @@ fn check_consistency(path: &PathResult, clock: Unit) -> Result<(), Inconsistency
         (![Unit::Check, Unit::Clock, clock].contains(&path.unit), Inconsistency::Unit),
         (!is_ok && path.reason.is_none(), Inconsistency::NoReason),
     ];
-    complaints.into_iter().find(|&(holds, _)| holds).map_or(Ok(()), |(_, what)| Err(what))
+    first_complaint(complaints).map_or(Ok(()), Err)
 }
 
 /// Whether `positions` ascend and are below `length`.

@@ -5,6 +5,7 @@ mod price;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use pathmeter_seal::schema_name;
 use pathmeter_trace::{Role, SettingProof, SettingState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,14 +17,7 @@ use crate::{
 
 pub use self::price::SettingPrice;
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum SettingsSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.settings/1")]
-    V1,
-}
+schema_name!(pub SettingsSchema = "pathmeter.settings/1");
 
 /// What settings cost in one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

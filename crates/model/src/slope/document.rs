@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,14 +15,7 @@ use crate::{
     Verdict, compare, percent_of,
 };
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum SlopeSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.slope/1")]
-    V1,
-}
+schema_name!(pub SlopeSchema = "pathmeter.slope/1");
 
 /// What rows cost by the number of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

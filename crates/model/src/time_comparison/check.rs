@@ -1,11 +1,8 @@
 //! Comparisons of times that came from a file: as of a result, what the rest relies on is checked.
 
-use std::collections::HashSet;
-
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{OF_COMPARISONS, check_names, field, first_complaint, quoted};
 use crate::{
-    Joined, JoinedRow, MAX_NAME_BYTES, MAX_PATHS, ParseError, TimeComparison, TimeRow, TimeVerdict,
-    check_comparison,
+    Joined, JoinedRow, ParseError, TimeComparison, TimeRow, TimeVerdict, check_comparison,
 };
 
 /// Checks a comparison of times: its bounds, that no path is there twice, and that what a verdict
@@ -14,12 +11,10 @@ use crate::{
 /// # Errors
 /// Any [`ParseError`] but those of reading.
 pub fn check_time_comparison(comparison: &TimeComparison) -> Result<(), ParseError> {
-    check_names(comparison.paths.iter().map(|row| &*row.path))?;
+    check_names(comparison.paths.iter().map(|row| &*row.path), OF_COMPARISONS)?;
     let mut rows = comparison.paths.iter();
     let contradiction = rows.find_map(|row| contradiction(row).map(|what| (row, what)));
-    contradiction.map_or(Ok(()), |(row, what)| {
-        Err(ParseError::Field { field: quoted(&row.path), what: what.to_owned() })
-    })
+    contradiction.map_or(Ok(()), |(row, what)| Err(field(&quoted(&row.path), what)))
 }
 
 /// Checks counts and times that were joined: both, and the rows.
@@ -29,11 +24,9 @@ pub fn check_time_comparison(comparison: &TimeComparison) -> Result<(), ParseErr
 pub fn check_joined(joined: &Joined) -> Result<(), ParseError> {
     check_comparison(&joined.exact)?;
     check_time_comparison(&joined.times)?;
-    check_names(joined.paths.iter().map(|row| &*row.path))?;
+    check_names(joined.paths.iter().map(|row| &*row.path), OF_COMPARISONS)?;
     let wrong = joined.paths.iter().find_map(|row| Some((row, joined_contradiction(joined, row)?)));
-    wrong.map_or(Ok(()), |(row, what)| {
-        Err(ParseError::Field { field: quoted(&row.path), what: what.to_owned() })
-    })
+    wrong.map_or(Ok(()), |(row, what)| Err(field(&quoted(&row.path), what)))
 }
 
 /// What contradicts what, of a joined row.
@@ -41,45 +34,31 @@ fn joined_contradiction(joined: &Joined, row: &JoinedRow) -> Option<&'static str
     let counted = joined.exact.paths.iter().find(|it| it.path == row.path);
     let timed = joined.times.paths.iter().find(|it| it.path == row.path);
     let predicted = row.predicted.as_ref().map(|it| it.interval);
-    let complaints = [
+    first_complaint([
         (counted.is_none_or(|it| it.verdict != row.exact), "its count has another verdict"),
         (timed.is_none_or(|it| it.verdict != row.time), "its time has another verdict"),
         (is_turned(row.interval) || is_turned(predicted), "its interval ends before it begins"),
-    ];
-    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
+    ])
 }
 
 fn is_turned(interval: Option<[f64; 2]>) -> bool {
     interval.is_some_and(|[low, high]| low > high)
 }
 
-fn check_names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Result<(), ParseError> {
-    bounded("paths", names.len(), MAX_PATHS)?;
-    let mut seen = HashSet::new();
-    for name in names {
-        bounded("a path's name, in bytes", name.len(), MAX_NAME_BYTES)?;
-        if !seen.insert(name) {
-            return Err(ParseError::DuplicatePath { path: quoted(name) });
-        }
-    }
-    Ok(())
-}
-
 fn contradiction(row: &TimeRow) -> Option<&'static str> {
     let decided =
         matches!(row.verdict, TimeVerdict::Slower | TimeVerdict::Faster | TimeVerdict::Equal);
     let (base, new) = (row.base.is_some(), row.new.is_some());
-    let complaints = [
+    first_complaint([
         (decided && !(base && new && row.difference.is_some()), "it has a verdict and no times"),
         (is_turned(row.interval), "its interval ends before it begins"),
-    ];
-    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
+    ])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::example;
+    use crate::{MAX_NAME_BYTES, example};
 
     fn comparison() -> TimeComparison {
         let [base, new] = [10_000, 11_000].map(|ticks| {

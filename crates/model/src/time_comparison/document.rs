@@ -8,6 +8,7 @@
 //! the difference: new's level is base's, changed by it, since the machine drifts between pairs.
 //! Apart, what is measured are the levels, which are those of the two documents' own tables.
 
+use pathmeter_seal::schema_name;
 use pathmeter_stats::time::{
     Finite, PathLevels, PathPairs, Rules, judge_family, judge_unpaired_family, log_ratio, median,
 };
@@ -22,14 +23,7 @@ pub const TIME_MARGIN: f64 = 0.02;
 /// The most replicates of a path that a session takes.
 pub const MOST_REPLICATES: u32 = 1000;
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum TimeComparisonSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.time-comparison/1")]
-    V1,
-}
+schema_name!(pub TimeComparisonSchema = "pathmeter.time-comparison/1");
 
 /// Times of two sides, path by path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@
 //! A count is exact, but it is not a time. A time belongs to one machine, and may differ for
 //! reasons that no count shows. Together they confirm or contradict each other.
 
+use pathmeter_seal::schema_name;
 use pathmeter_trace::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,14 +14,7 @@ use crate::{
     TimeRow, TimeVerdict, Times, Verdict,
 };
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum JoinedSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.joined-comparison/1")]
-    V1,
-}
+schema_name!(pub JoinedSchema = "pathmeter.joined-comparison/1");
 
 /// Counts and times of two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

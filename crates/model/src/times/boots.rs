@@ -6,6 +6,7 @@
 
 use std::slice;
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,16 +17,8 @@ use crate::{Host, ParseError, Times, TimesConfiguration};
 
 /// Most boots in a document.
 const MAX_BOOTS: usize = 1000;
-const SCHEMA: &str = "pathmeter.boots/1";
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum BootsSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.boots/1")]
-    V1,
-}
+schema_name!(pub BootsSchema = "pathmeter.boots/1");
 
 /// A session of each of several boots.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,7 +98,7 @@ fn another(what: &str, first: &str, next: &str) -> String {
 /// # Errors
 /// Any [`ParseError`], as of times; or a session is no other boot of the same.
 pub fn parse_boots(bytes: &[u8]) -> Result<Boots, ParseError> {
-    let read: Boots = read(bytes, SCHEMA)?;
+    let read: Boots = read(bytes, "pathmeter.boots/1")?;
     bounded("number of boots", read.boots.len(), MAX_BOOTS)?;
     let wrong = |what| ParseError::Field { field: "boots".to_owned(), what };
     let mut boots = Boots::default();

@@ -6,19 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum TimesSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.times/1")]
-    V1,
-}
+schema_name!(pub TimesSchema = "pathmeter.times/1");
 
 /// What one session took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

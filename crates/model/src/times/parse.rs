@@ -1,51 +1,37 @@
 //! Reading times back: as of a result, everything is checked that the rest relies on.
 
-use std::collections::HashSet;
-
-use crate::reading::bounds::{bounded, quoted};
+use crate::reading::bounds::{OF_RESULTS, bounded, check_names, field, first_complaint, quoted};
 use crate::reading::read::read;
-use crate::{
-    MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, ParseError, PathTimes, Status, Times,
-};
+use crate::{MAX_SAMPLE, MAX_SAMPLES, ParseError, PathTimes, Status, Times};
 
 /// Most replicates of a path: twice what can be asked for. The work of an interval grows with them.
 const MAX_REPLICATES: usize = 2000;
 /// Most executions of a path in a call.
 const MAX_REPEATS: u32 = 1 << 16;
 
-const SCHEMA: &str = "pathmeter.times/1";
-
 /// Reads times from the bytes of a file.
 ///
 /// # Errors
 /// Any [`ParseError`]: it names what is wrong and what to do. The caller adds the file's name.
 pub fn parse_times(bytes: &[u8]) -> Result<Times, ParseError> {
-    let times: Times = read(bytes, SCHEMA)?;
+    let times: Times = read(bytes, "pathmeter.times/1")?;
     check_times(&times)?;
     Ok(times)
 }
 
 /// Checks everything that the rest relies on.
 pub(crate) fn check_times(times: &Times) -> Result<(), ParseError> {
-    let field = |field: &str, what: &str| {
-        Err(ParseError::Field { field: field.to_owned(), what: what.to_owned() })
-    };
     if !(1..=2).contains(&times.conditions.len()) {
-        return field("conditions", "are neither one nor two");
+        return Err(field("conditions", "are neither one nor two"));
     }
     if times.method.ticks_per_second == 0 {
-        return field("ticks_per_second", "is 0");
+        return Err(field("ticks_per_second", "is 0"));
     }
-    bounded("number of paths", times.paths.len(), MAX_PATHS)?;
-    let mut names = HashSet::new();
+    check_names(times.paths.iter().map(|path| &*path.path), OF_RESULTS)?;
     let mut batches = 0;
     for path in &times.paths {
-        bounded("length of a path's name in bytes", path.path.len(), MAX_NAME_BYTES)?;
-        if !names.insert(path.path.as_str()) {
-            return Err(ParseError::DuplicatePath { path: quoted(&path.path) });
-        }
         if let Some(what) = contradiction(path, times.conditions.len()) {
-            return field(&quoted(&path.path), what);
+            return Err(field(&quoted(&path.path), what));
         }
         let all = path.replicates.iter().flat_map(|replicate| &replicate.sides);
         batches += all.map(Vec::len).sum::<usize>();
@@ -57,7 +43,7 @@ pub(crate) fn check_times(times: &Times) -> Result<(), ParseError> {
 fn contradiction(path: &PathTimes, conditions: usize) -> Option<&'static str> {
     let sides = || path.replicates.iter().flat_map(|replicate| &replicate.sides);
     let is_ok = path.status == Status::Ok;
-    let complaints = [
+    first_complaint([
         (path.calls == 0 || path.repeats == 0, "a batch has no calls"),
         (path.calls > 1 << 40, "a batch has more calls than can be made"),
         (path.repeats > MAX_REPEATS, "a call has more executions than can be made"),
@@ -70,8 +56,7 @@ fn contradiction(path: &PathTimes, conditions: usize) -> Option<&'static str> {
         ),
         (sides().any(Vec::is_empty), "a side has no batches"),
         (sides().flatten().any(|ticks| *ticks > MAX_SAMPLE), "a batch takes too many ticks"),
-    ];
-    complaints.into_iter().find(|(holds, _)| *holds).map(|(_, what)| what)
+    ])
 }
 
 #[cfg(test)]

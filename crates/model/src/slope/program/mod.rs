@@ -9,28 +9,22 @@
 //! what that costs is no part of the slope, but a step of its own.
 
 mod length_steps;
+mod pairs;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use pathmeter_stats::Histogram;
+use pathmeter_seal::schema_name;
 use pathmeter_trace::RowKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::length_steps::LengthStep;
 use self::length_steps::fit_values;
-use crate::difference::difference;
+use self::pairs::{Executions, Pairs};
 use crate::{Configuration, Measurement, PathResult, Polynomial, SideInfo, SlopePiece, Status};
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ProgramSlopeSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.program-slope/1")]
-    V1,
-}
+schema_name!(pub ProgramSlopeSchema = "pathmeter.program-slope/1");
 
 /// What a program costs by a number among its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -259,63 +253,6 @@ fn row(
         pieces,
         steps,
     })
-}
-
-/// What a row costs with one number.
-struct Executions {
-    value: u64,
-    /// The samples of each run, in the order of the runs.
-    runs: Vec<Vec<u64>>,
-}
-
-impl Executions {
-    /// None if the path has no value.
-    fn of(path: &PathResult) -> Option<Self> {
-        let runs = path.runs().into_iter().map(<[u64]>::to_vec).collect();
-        Some(Self { value: path.value()?, runs })
-    }
-
-    /// A row of a program that did no work of its kind.
-    fn none(result: &Measurement) -> Self {
-        let runs = result.later_runs().unwrap_or(0).max(1);
-        Self { value: 0, runs: vec![vec![0]; runs] }
-    }
-}
-
-/// The runs with two numbers, in pairs.
-struct Pairs {
-    /// The least and the largest difference.
-    range: [i64; 2],
-    /// Whether most have the difference of the two values.
-    are_most: bool,
-}
-
-impl Pairs {
-    fn of(from: &Executions, to: &Executions) -> Self {
-        let runs = from.runs.iter().zip(&to.runs);
-        let differences: Vec<i64> = runs.filter_map(|(from, to)| find_middle(from, to)).collect();
-        let by = difference((from.value, to.value));
-        let agreeing = differences.iter().filter(|it| **it == by).count();
-        let range = differences.iter().min().zip(differences.iter().max());
-        Self {
-            range: range.map_or([by; 2], |(least, most)| [*least, *most]),
-            are_most: 2 * agreeing > differences.len(),
-        }
-    }
-}
-
-/// The median of what the executions in a pair of runs differ by, the lower one of two, so that a
-/// tick in one of a hundred executions does not count; or the difference of both runs' medians, if
-/// there are not as many executions in both, as of a region that is executed once for each unit.
-fn find_middle(from: &[u64], to: &[u64]) -> Option<i64> {
-    if from.len() != to.len() {
-        let median = |run: &[u64]| run.iter().copied().collect::<Histogram>().median();
-        return median(from).zip(median(to)).map(difference);
-    }
-    let pairs = from.iter().zip(to);
-    let mut differences: Vec<i64> = pairs.map(|(from, to)| difference((*from, *to))).collect();
-    differences.sort_unstable();
-    differences.get(differences.len().checked_sub(1)? / 2).copied()
 }
 
 #[cfg(test)]
