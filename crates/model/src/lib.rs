@@ -89,7 +89,7 @@ pub use reading::limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
 };
 pub use reading::parse_error::{Inconsistency, ParseError};
-pub use reading::read::is_document;
+pub use reading::read::{is_document, schema_of};
 pub use result::configuration::{Configuration, ConfigurationDifference};
 pub use result::function::{FunctionChange, FunctionCost};
 pub use result::guest::{GuestCpu, GuestReport, UnexpectedState};

@@ -46,6 +46,16 @@ pub fn is_document(bytes: &[u8]) -> bool {
     first == Some(&b'{') || is_utf16(bytes)
 }
 
+/// The schema that a document names, if it can be found.
+pub fn schema_of(bytes: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<String>,
+    }
+    let body = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    serde_json::from_slice::<Header>(body).ok()?.schema
+}
+
 /// Reads the schema alone, so that a file of another version is reported as that, not as malformed.
 fn check_schema(bytes: &[u8], wanted: &'static str) -> Result<(), ParseError> {
     #[derive(Deserialize)]

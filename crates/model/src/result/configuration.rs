@@ -115,6 +115,17 @@ impl fmt::Display for ConfigurationDifference {
     }
 }
 
+impl ConfigurationDifference {
+    /// The fields whose values differ; both sides have the same fields in the same order.
+    pub(crate) fn between(
+        base: impl IntoIterator<Item = (&'static str, String)>,
+        new: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> impl Iterator<Item = Self> {
+        let differing = base.into_iter().zip(new).filter(|((_, base), (_, new))| base != new);
+        differing.map(|((field, base), (_, new))| Self { field: field.to_owned(), base, new })
+    }
+}
+
 impl Configuration {
     /// The fields other than the kernel in which `self`, the base, differs from `new`, in the order
     /// of the document. Empty means that the two can be compared.
@@ -122,27 +133,14 @@ impl Configuration {
     /// Which firmware starts a kernel follows from the kernel, so only two bundled ones are
     /// compared.
     pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
-        let sides = self.conditions().into_iter().zip(new.conditions());
-        let of_program = [&self.program, &new.program].map(|it| program_conditions(it.as_ref()));
-        let [base, other] = of_program;
-        base.into_iter()
-            .zip(other)
-            .chain(sides)
-            .filter(|((_, base), (_, new))| base != new)
-            .filter(|((field, _), _)| !self.may_differ(new, field))
-            .map(|((field, base), (_, new))| ConfigurationDifference {
-                field: field.into(),
-                base,
-                new,
-            })
-            .collect()
+        let differences = ConfigurationDifference::between(self.all_fields(), new.all_fields());
+        differences.filter(|it| !self.may_differ(new, &it.field)).collect()
     }
 
     /// What a plan's cells of one kernel are told apart by, as text. A CPU that has a profile goes
     /// by the profile's name.
     pub(crate) fn list_cell_values(&self) -> Vec<String> {
-        let all = self.conditions().into_iter().chain(program_conditions(self.program.as_ref()));
-        let of_cells = all.filter(|(field, _)| OF_CELLS.contains(field));
+        let of_cells = self.all_fields().filter(|(field, _)| OF_CELLS.contains(field));
         let shorten = |(field, value): (&str, String)| match value.split_once(": ") {
             Some((profile, _)) if field == "cpu" => profile.to_owned(),
             _ => value,
@@ -186,7 +184,12 @@ impl Configuration {
         }
     }
 
-    /// All fields but those of the kernel itself. Taken apart whole, so that a field added above
+    /// The program's fields, and all others but those of the kernel itself.
+    fn all_fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        program_conditions(self.program.as_ref()).into_iter().chain(self.conditions())
+    }
+
+    /// All fields but those of the program and of the kernel itself. Taken apart whole, so that a field added above
     /// can't be forgotten here.
     fn conditions(&self) -> [(&'static str, String); 12] {
         let Self {

@@ -77,14 +77,7 @@ impl TimesConfiguration {
 
     /// In what `self`, the base, differs from `new`.
     pub fn differences(&self, new: &Self) -> Vec<ConfigurationDifference> {
-        let sides = self.fields().into_iter().zip(new.fields());
-        let differing = sides.filter(|((_, base), (_, new))| base != new);
-        let named = differing.map(|((field, base), (_, new))| ConfigurationDifference {
-            field: field.to_owned(),
-            base,
-            new,
-        });
-        named.collect()
+        ConfigurationDifference::between(self.fields(), new.fields()).collect()
     }
 
     /// Taken apart whole, so that a field added above can't be forgotten here.

@@ -69,7 +69,6 @@ fn rows(result: &SlopeResult, rows: &SlopeRows, caption: &'static str, data: &mu
 
 /// A row's function, with what it costs below it.
 fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
-    let mut html = Html::default();
     let told = match (row.is_straight(), row.constant) {
         (true, Some(constant)) => {
             let each = signed(per_unit(row));
@@ -79,16 +78,13 @@ fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
     };
     let last =
         result.numbers.last().map_or_else(String::new, |it| format!("{it} {}s", result.unit));
-    html.raw("<figure>").add(&draw_line(&Line {
+    draw_line(&Line {
         name: &row.row,
         numbers: &result.numbers,
         last: &last,
         differences: &row.differences,
         told: &told,
-    }));
-    html.raw("<figcaption><b>").text(&row.row).raw("</b><br>").text(&told);
-    html.raw("</figcaption></figure>");
-    html
+    })
 }
 
 /// A line through measured points.
@@ -104,7 +100,8 @@ pub(super) struct Line<'a> {
     pub(super) told: &'a str,
 }
 
-/// The function through the measured points, over a line where the difference is none.
+/// The function through the measured points, over a line where the difference is none, with what it
+/// says below.
 pub(super) fn draw_line(line: &Line<'_>) -> Html {
     let Line { name, numbers, last, differences, told } = line;
     let ends = ends(differences.iter());
@@ -117,7 +114,7 @@ pub(super) fn draw_line(line: &Line<'_>) -> Html {
     let points: Vec<[f64; 2]> = points.collect();
 
     let mut html = Html::default();
-    html.raw("<svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
+    html.raw("<figure><svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
     html.text(&format!("{name}: {told}")).raw("\">");
     html.placed("<path class=\"none\" d=\"M{} {}H{}\"/>", &[left, y(0), WIDTH - RIGHT]);
     html.raw("<path class=\"line\" d=\"");
@@ -136,7 +133,8 @@ pub(super) fn draw_line(line: &Line<'_>) -> Html {
     for (number, text) in [(first, &*first.to_string()), (end, *last)] {
         html.placed("<text y=\"126\" x=\"{}\">", &[x(number) + 8.0]).text(text).raw("</text>");
     }
-    html.raw("</svg>");
+    html.raw("</svg><figcaption><b>").text(name).raw("</b><br>").text(told);
+    html.raw("</figcaption></figure>");
     html
 }
 
@@ -186,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_a_document_without_numbers_draws_is_no_nonsense() {
-        let svg = draw_differences(&[], &[], "<b>");
-        assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{svg}");
+        let svg = draw_differences(&[], &[], "<i>");
+        assert!(!svg.contains("NaN") && !svg.contains("<i>"), "{svg}");
     }
 }
