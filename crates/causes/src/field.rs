@@ -59,6 +59,15 @@ pub(crate) struct Function<'a> {
 }
 
 impl Function<'_> {
+    /// Which side executes it, base or new, if only one does.
+    pub(crate) fn only_side(&self) -> Option<usize> {
+        match self.there {
+            [true, false] => Some(0),
+            [false, true] => Some(1),
+            _ => None,
+        }
+    }
+
     /// Whether only base executes it.
     pub(crate) fn vanished(&self) -> bool {
         self.there == [true, false]

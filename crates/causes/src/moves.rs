@@ -47,6 +47,12 @@ impl Known<'_> {
         Some(both || holders.contains(name))
     }
 
+    /// The names of two functions, from which to which code moved: from the first if `is_from`.
+    fn direct(self, functions: [usize; 2], is_from: bool) -> [String; 2] {
+        let [one, other] = functions.map(|function| self.name(function));
+        if is_from { [one, other] } else { [other, one] }
+    }
+
     fn name(self, function: usize) -> String {
         self.field.functions[function].name.to_owned()
     }

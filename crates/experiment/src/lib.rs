@@ -22,5 +22,4 @@ pub use observed::{
 };
 pub use report::{
     ExpectationOutcome, ExperimentReport, JudgedCounterExample, JudgedExpectation, ReportSchema,
-    report_schema,
 };

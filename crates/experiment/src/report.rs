@@ -1,7 +1,7 @@
 //! An experiment with what was measured for it, judged: the document `pathmeter.experiment/1`.
 
-use pathmeter_seal::with_seal;
-use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use pathmeter_seal::schema_name;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -9,14 +9,7 @@ use crate::{
     observed::{ExactCell, Metric, Observed, ObservedCell},
 };
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ReportSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.experiment/1")]
-    V1,
-}
+schema_name!(pub ReportSchema = "pathmeter.experiment/1");
 
 /// Two CPUs that share nothing need 100 percent of what one needs. Where the control needs more
 /// than this percentage, they had not a CPU of the host each.
@@ -293,10 +286,4 @@ fn expected(bounds: [Option<String>; 2]) -> String {
         [None, Some(most)] => format!("at most {most} expected"),
         [None, None] => String::new(),
     }
-}
-
-/// The document's schema, published as `docs/schemas/pathmeter.experiment-1.json`.
-pub fn report_schema() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    with_seal(settings.into_generator().into_root_schema_for::<ExperimentReport>())
 }

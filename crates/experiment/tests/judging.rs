@@ -324,7 +324,7 @@ fn the_experiments_that_come_along_are_well_formed() {
 fn the_schema_is_published() {
     let file =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schemas/pathmeter.experiment-1.json");
-    let schema = pathmeter_experiment::report_schema();
+    let schema = pathmeter_seal::document_schema::<ExperimentReport>();
     if std::env::var_os("PATHMETER_BLESS").is_some() {
         std::fs::write(file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
     }

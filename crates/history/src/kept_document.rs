@@ -3,7 +3,7 @@
 
 use pathmeter_model::{
     Boots, Configuration, KeptKind, Measurement, ParseError, PathResult, Point, Status,
-    TimesConfiguration, parse_boots, parse_measurement, parse_times,
+    TimesConfiguration, parse_boots, parse_measurement, parse_times, schema_of,
 };
 use pathmeter_seal::unsealed;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl KeptDocument {
     pub fn parse(bytes: &[u8]) -> Result<Self, ParseError> {
         let content = unsealed(bytes)?;
         let bytes = &*content;
-        let schema = schema(bytes).unwrap_or_default();
+        let schema = schema_of(bytes).unwrap_or_default();
         if schema.starts_with(BOOTS) {
             return parse_boots(bytes).map(Self::Times);
         }
@@ -133,16 +133,6 @@ impl KeptDocument {
             }
         }
     }
-}
-
-/// The schema that a document names, if it can be found.
-fn schema(bytes: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Header {
-        schema: Option<String>,
-    }
-    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    serde_json::from_slice::<Header>(body).ok()?.schema
 }
 
 fn row(result: &PathResult) -> NewRow<'_> {

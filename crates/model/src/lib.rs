@@ -8,144 +8,116 @@
 //! - [`History`], `pathmeter.history/1`, and [`Blame`], `pathmeter.blame/1`: results over time.
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
-//! The JSON schemas are generated from the types ([`result_schema`], [`comparison_schema`]) and
-//! published in `docs/schemas/`.
+//! The JSON schemas are generated from the types and published in `docs/schemas/`.
 
-mod benchmark;
-mod boots;
-mod bounds;
-mod budget;
-mod compare;
+/// Two results, row by row, and all results of two folders.
 mod comparison;
-mod configuration;
-mod cycle;
-mod difference;
-mod event_pairs;
-mod events;
+/// Documents for tests.
 #[cfg(any(test, feature = "example"))]
 pub mod example;
-mod execution;
-mod folder_comparison;
-mod function;
+/// Whether a comparison passes, as documents have it.
 mod gate;
-mod guest;
+/// Results over time, and the steps of a path in them.
 mod history;
-mod joined;
-mod level;
-mod limits;
-mod measurement;
-mod only_process;
-mod options;
-mod pair_shown;
-mod parse;
-mod parse_error;
-mod parse_execution;
-mod parse_processes;
-mod parse_sleeps;
-mod parse_time_comparison;
-mod parse_times;
-mod path_result;
-mod polynomial;
-mod prices;
-mod process;
-mod process_rows;
-mod program_identity;
-mod program_rows;
-mod program_slope;
-mod row_costs;
-mod row_name;
-mod schema;
+/// What a result has of a program.
+mod program;
+/// Reading back: bounds, errors, and what comes before a document's own checks.
+mod reading;
+/// The result of one subject, its configuration, and reading it back.
+mod result;
+/// What each setting of a kernel costs.
 mod settings;
-mod sleep;
-mod sleep_comparison;
+/// What things cost by a number: of a setting, or among a program's arguments.
 mod slope;
-pub mod suggestion;
-mod tail;
-mod text;
+/// The times of two sides, alone and with their counts.
 mod time_comparison;
-mod time_points;
-mod time_row;
+/// Times of one machine, in one boot or in several.
 mod times;
-mod times_configuration;
-mod unit;
-mod verdict;
-mod work;
-mod work_comparison;
 
-pub use benchmark::{KERNEL_PART, OWN_CODE, benchmark_once, benchmark_slope, failed_benchmark};
-pub use boots::{Boots, BootsSchema, parse_boots};
-pub use budget::{BudgetOutcome, BudgetReport, BudgetRow};
-pub use compare::{
+mod difference;
+pub mod suggestion;
+mod text;
+mod unit;
+
+pub use comparison::check::check_comparison;
+pub use comparison::compare::{
     MeasuredAlike, Threshold, compare, compare_path, configuration_differences, differences,
 };
-pub use comparison::{
+pub use comparison::document::{
     Comparison, ComparisonSchema, Compilers, PairsCompared, PathComparison, SideInfo, Summary,
 };
-pub use configuration::{Configuration, ConfigurationDifference};
-pub use cycle::NoCycle;
+pub use comparison::events::{EventComparison, Moved, PathEvents};
+pub use comparison::folders::{CellPairs, FolderComparison, FolderComparisonSchema};
+pub use comparison::options::{OptionDifference, option_differences};
+pub use comparison::pair_shown::PairShown;
+pub use comparison::sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};
+pub use comparison::verdict::Verdict;
+pub use comparison::work_comparison::{
+    FirstComparison, IdleSteps, ProgramComparison, SumParts, WorkComparison,
+};
 pub use difference::percent_of;
-pub use events::{EventComparison, Moved, PathEvents};
-pub use execution::{Ended, Execution, Output, RunClock, Written};
-pub use folder_comparison::{CellPairs, FolderComparison, FolderComparisonSchema};
-pub use function::{FunctionChange, FunctionCost};
-pub use gate::{Checked, GateReason, GateReport, gate_lines};
-pub use guest::{GuestCpu, GuestReport, UnexpectedState};
-pub use history::{
+pub use gate::budget::{BudgetOutcome, BudgetReport, BudgetRow};
+pub use gate::report::{Checked, GateReason, GateReport, gate_lines};
+pub use history::document::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptKind, KeptResult, PathHistory,
     Point, Step,
 };
-pub use joined::{Joined, JoinedRow, JoinedSchema, Meaning};
-pub use level::{Around, Level};
-pub use limits::{
-    MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
-};
-pub use measurement::{Measurement, ResultSchema, Subject, SubjectKind};
-pub use options::{OptionDifference, option_differences};
-pub use pair_shown::PairShown;
-pub use parse::{check_comparison, is_document, parse_measurement};
-pub use parse_error::{Inconsistency, ParseError};
-pub use parse_execution::{MAX_PROGRAM_RUNS, MAX_ROWS};
-pub use parse_time_comparison::{check_joined, check_time_comparison};
-pub use parse_times::parse_times;
-pub use path_result::{Check, Estimate, PathResult, Status, ValueCount};
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use pathmeter_trace::causes::{
     Area, Cause, CauseInRow, CausePart, CauseRow, Causes, CodeMove, EXECUTIONS, MoveKind, PerCall,
     Typical,
 };
-pub use polynomial::{Polynomial, Ratio, curvature};
-pub use prices::{Prediction, Price, Prices};
-pub use process::{MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNKNOWN_PROCESSES};
-pub use process_rows::process_results;
-pub use program_identity::{Program, command_line};
-pub use program_rows::{ProcessRun, ProgramRow, ProgramRun, RowFunctions, ThreadRun, program_rows};
-pub use program_slope::{LengthStep, ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema};
-pub use row_costs::{RowCost, RowCosts};
-pub use row_name::{OWN_WORK, SUM, row_name};
-pub use schema::{
-    blame_schema, boots_schema, comparison_schema, folder_comparison_schema, history_schema,
-    joined_schema, program_slope_schema, result_schema, settings_schema, slope_schema,
-    time_comparison_schema, times_schema,
+pub use program::benchmark::{
+    KERNEL_PART, OWN_CODE, benchmark_once, benchmark_slope, failed_benchmark,
 };
+pub use program::check::{MAX_PROGRAM_RUNS, MAX_ROWS};
+pub use program::execution::{Ended, Execution, Output, RunClock, Written};
+pub use program::identity::{Program, command_line};
+pub use program::process::{
+    MORE_PROCESSES, MORE_THREADS, ProcessResult, ThreadResult, UNKNOWN_PROCESSES,
+};
+pub use program::process_rows::process_results;
+pub use program::row_costs::{RowCost, RowCosts};
+pub use program::row_name::{OWN_WORK, SUM, row_name};
+pub use program::rows::{
+    ProcessRun, ProgramRow, ProgramRun, RowFunctions, ThreadRun, program_rows,
+};
+pub use program::sleep::{SleepResult, WokenBy};
+pub use program::work::{Calls, FirstRun, Work};
+pub use reading::limits::{
+    MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
+};
+pub use reading::parse_error::{Inconsistency, ParseError};
+pub use reading::read::{is_document, schema_of};
+pub use result::configuration::{Configuration, ConfigurationDifference};
+pub use result::function::{FunctionChange, FunctionCost};
+pub use result::guest::{GuestCpu, GuestReport, UnexpectedState};
+pub use result::measurement::{Measurement, ResultSchema, Subject, SubjectKind};
+pub use result::parse::parse_measurement;
+pub use result::path_result::{Check, Estimate, PathResult, Status, ValueCount};
 pub use settings::{
     EventChange, EventSpread, FunctionShare, PathSum, RowShare, SettingChange, SettingCost,
     SettingGate, SettingOutcome, SettingPrice, SettingRow, SettingsResult, SettingsSchema,
     SettingsSet, median_percent,
 };
-pub use sleep::{SleepResult, WokenBy};
-pub use sleep_comparison::{SleepComparison, TypicalSleeps, lower_median};
-pub use slope::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
+pub use slope::document::{SlopePiece, SlopeResult, SlopeRow, SlopeRows, SlopeSchema};
+pub use slope::polynomial::{Polynomial, Ratio, curvature};
+pub use slope::program::{LengthStep, ProgramSlopeResult, ProgramSlopeRow, ProgramSlopeSchema};
 pub use text::{clean, clean_lines, is_obeyed, shorten};
-pub use time_comparison::{
+pub use time_comparison::check::{check_joined, check_time_comparison};
+pub use time_comparison::document::{
     MOST_REPLICATES, TIME_MARGIN, TimeComparison, TimeComparisonSchema, TimeSide,
 };
-pub use time_row::{TimeRow, TimeVerdict};
-pub use times::{Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema, float};
-pub use times_configuration::TimesConfiguration;
-pub use unit::Unit;
-pub use verdict::Verdict;
-pub use work::{Calls, FirstRun, Work};
-pub use work_comparison::{
-    FirstComparison, IdleSteps, ProgramComparison, SumParts, WorkComparison,
+pub use time_comparison::joined::{Joined, JoinedRow, JoinedSchema, Meaning};
+pub use time_comparison::prices::{Prediction, Price, Prices};
+pub use time_comparison::row::{TimeRow, TimeVerdict};
+pub use times::boots::{Boots, BootsSchema, parse_boots};
+pub use times::configuration::TimesConfiguration;
+pub use times::cycle::NoCycle;
+pub use times::document::{
+    Host, PathTimes, Replicate, SingleCalls, TimeMethod, Times, TimesSchema, float,
 };
+pub use times::level::{Around, Level};
+pub use times::parse::parse_times;
+pub use unit::Unit;

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use pathmeter_seal::with_seal;
+use pathmeter_seal::document_schema;
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 /// The file there is the schema of `T`; with `PATHMETER_BLESS` set it is written anew.
 pub(crate) fn assert_published<T: JsonSchema>(name: &str) {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let schema = with_seal(settings.into_generator().into_root_schema_for::<T>());
+    let schema = document_schema::<T>();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
     let file = folder.join(format!("{name}.json"));
     if std::env::var_os("PATHMETER_BLESS").is_some() {

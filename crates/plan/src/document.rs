@@ -8,21 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
 use pathmeter_model::Measurement;
-use pathmeter_seal::{SealError, unsealed};
+use pathmeter_seal::{SealError, schema_name, unsealed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::is_id;
 use crate::wanted::WantedProgram;
 
-/// The name and version of the document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum PlanSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.plan/1")]
-    V1,
-}
+schema_name!(pub PlanSchema = "pathmeter.plan/1");
 
 /// Cells that are to be measured. Hashes are SHA-256 in lower-case hexadecimal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,5 +1,6 @@
 //! What stands beside results: failures, findings, and which node wrote what.
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +16,7 @@ pub enum FailureClass {
     Transient,
 }
 
-/// The name and version of the document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum FailureSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.plan-failure/1")]
-    V1,
-}
+schema_name!(pub FailureSchema = "pathmeter.plan-failure/1");
 
 /// Why a try to measure a cell gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -47,14 +41,7 @@ pub struct FailureRecord {
     pub messages: Vec<String>,
 }
 
-/// The name and version of the document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum FindingSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.plan-finding/1")]
-    V1,
-}
+schema_name!(pub FindingSchema = "pathmeter.plan-finding/1");
 
 /// Two results of one cell that are not the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

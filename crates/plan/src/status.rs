@@ -3,6 +3,7 @@
 //! Contract: every result is read whole. One whose bytes a list of nodes names is done, which takes
 //! its hash alone; any other is checked as a run and `merge` check it. What is damaged is not done.
 
+use pathmeter_seal::schema_name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +13,7 @@ use crate::lists::{Kept, Lists};
 use crate::names::Kind;
 use crate::record::{FailureClass, FailureRecord};
 
-/// The name and version of the document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum StatusSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.plan-status/1")]
-    V1,
-}
+schema_name!(pub StatusSchema = "pathmeter.plan-status/1");
 
 /// How far a plan is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -163,9 +163,7 @@ fn began(blame: &Blame, style: Style) -> String {
         (Status::Ok, unit) => format!(" {}", word(unit)),
     };
     let value = text(Some(first.point)).trim_end().to_owned();
-    let kept = &first.result;
-    let text = format!("{value}{unit} in #{}, {}, {}", kept.number, day(kept), kept.label);
-    fact("from", &text, PLAIN, style)
+    fact("from", &format!("{value}{unit} in {}", name_result(&first.result)), PLAIN, style)
 }
 
 fn step_row(step: &Step, marked: bool) -> Vec<Cell> {
@@ -205,6 +203,11 @@ fn about(kept: &KeptResult) -> [Cell; 4] {
         commit_of(kept).as_str().into(),
         kept.release.as_deref().unwrap_or_default().into(),
     ]
+}
+
+/// `#2, 2026-02-01, 6.1.192`.
+pub(crate) fn name_result(kept: &KeptResult) -> String {
+    format!("#{}, {}, {}", kept.number, day(kept), kept.label)
 }
 
 pub(crate) fn day(kept: &KeptResult) -> String {

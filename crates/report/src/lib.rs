@@ -18,7 +18,6 @@ mod folder_comparison;
 mod format;
 mod headline;
 mod heat;
-
 mod history;
 mod joined;
 mod largest_step;
@@ -28,6 +27,7 @@ mod number;
 mod options;
 mod page;
 mod paths;
+mod picture;
 mod program_slope;
 mod program_table;
 mod rows;

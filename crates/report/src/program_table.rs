@@ -1,6 +1,8 @@
 //! The table of a program's result: a row for each kind of work, the most expensive first.
 
+mod compared_functions;
 mod compared_processes;
+mod compared_programs;
 mod compared_sleeps;
 mod comparison;
 mod function_events;

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::canonical::canonical;
 pub use crate::edited::{EDITED, mark_edited};
-pub use crate::schema::with_seal;
+pub use crate::schema::document_schema;
 
 /// The name of the field.
 const FIELD: &str = "seal";

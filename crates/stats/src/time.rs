@@ -38,6 +38,6 @@ pub use quantile::{Quantile, level, quantile};
 pub use random::Numbers;
 pub use ratio::{log_ratio, percent};
 pub use verdict::{
-    Cause, FLAT_PART, Judgement, PathLevels, PathPairs, Rules, Verdict, judge, judge_family,
-    judge_unpaired, judge_unpaired_family,
+    Cause, FLAT_PART, Judgement, PathLevels, PathPairs, Rules, Verdict, judge_family,
+    judge_unpaired_family,
 };

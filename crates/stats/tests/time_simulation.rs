@@ -15,12 +15,17 @@
 
 use pathmeter_stats::time::{
     Cause, Finite, Interval, Judgement, Location, Numbers, PathLevels, PathPairs, Quantile, Rules,
-    Verdict, bootstrap, hodges_lehmann, is_narrower, judge, judge_family, judge_unpaired_family,
-    level, log_ratio, median, quantile,
+    Verdict, bootstrap, hodges_lehmann, is_narrower, judge_family, judge_unpaired_family, level,
+    log_ratio, median, quantile,
 };
 
 /// 1 % as a logarithm of a ratio, nearly.
 const PERCENT: f64 = 0.01;
+
+/// One path of a family of `rules.family`.
+fn judge(pairs: &[f64], null: &[f64], rules: &Rules) -> Judgement {
+    judge_family(&[PathPairs { pairs, null }], rules)[0]
+}
 
 /// How one side of a pair is disturbed, and what both sides of it share.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -54,7 +54,6 @@ pub use recording::difference::{
 };
 pub use recording::document::{
     Explain, ExplainFault, ExplainSchema, ProgramTree, RecordedWindows, SubjectWindow, UnusedDebug,
-    explain_schema,
 };
 pub use recording::footprint::Footprint;
 pub use recording::program_tree::{BlockFunction, BlockNames, program_tree};

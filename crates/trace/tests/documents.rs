@@ -11,7 +11,7 @@ use common::*;
 use pathmeter_trace::causes::{CauseRow, Causes};
 use pathmeter_trace::{
     Change, Difference, Event, Explain, ExplainFault, NodeKind, RecordedWindows, SlowInstruction,
-    SubjectWindow, WindowTree, difference, explain_schema, is_of_program,
+    SubjectWindow, WindowTree, difference, is_of_program,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -130,7 +130,7 @@ fn subject(window: WindowTree) -> SubjectWindow {
 fn the_schema_is_published_and_names_every_field() {
     let file =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas/pathmeter.explain-1.json");
-    let schema = explain_schema();
+    let schema = pathmeter_seal::document_schema::<Explain>();
     if std::env::var_os("PATHMETER_BLESS").is_some() {
         std::fs::write(&file, serde_json::to_string_pretty(&schema).unwrap() + "\n").unwrap();
     }

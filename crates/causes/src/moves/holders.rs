@@ -41,11 +41,11 @@ fn candidate(
     }
     let cost = Balance::of(&known.field.weights, &part.change, &into.change);
     let kind = if side == 0 { MoveKind::Inlined } else { MoveKind::Outlined };
-    let [from, to] = if side == 0 { [number, caller] } else { [caller, number] };
+    let [from, to] = known.direct([number, caller], side == 0);
     let evidence = CodeMove {
         kind,
-        from: known.name(from),
-        to: known.name(to),
+        from,
+        to,
         balance: cost.smaller,
         callees: moved_callees(known, parts, (number, side), into),
         rows: cost.rows,

@@ -31,11 +31,7 @@ const ACCESSES: f64 = 0.3;
 pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
     let mut all = Vec::new();
     for (number, function) in known.field.functions.iter().enumerate() {
-        let side = match function.there {
-            [true, false] => 0,
-            [false, true] => 1,
-            _ => continue,
-        };
+        let Some(side) = function.only_side() else { continue };
         let is_alone = |part: &Part| {
             part.functions.iter().all(|one| known.field.functions[*one].there == function.there)
         };
@@ -96,8 +92,7 @@ fn candidate(
         return None;
     }
     let kind = if side == 0 { MoveKind::Inlined } else { MoveKind::Outlined };
-    let names = [known.name(number), known.name(other)];
-    let [from, to] = if side == 0 { names } else { [names[1].clone(), names[0].clone()] };
+    let [from, to] = known.direct([number, other], side == 0);
     let (balance, rows) = (cost.smaller, cost.rows);
     let in_debug_info = false;
     let evidence = CodeMove { kind, from, to, balance, callees, rows, absent, in_debug_info };

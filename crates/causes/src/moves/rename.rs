@@ -36,11 +36,7 @@ const DEPTH: usize = 3;
 pub(super) fn candidates(known: Known<'_>, parts: &Parts) -> Vec<Candidate> {
     let mut by_caller: BTreeMap<usize, [Vec<usize>; 2]> = BTreeMap::new();
     for (number, function) in known.field.functions.iter().enumerate() {
-        let side = match function.there {
-            [true, false] => 0,
-            [false, true] => 1,
-            _ => continue,
-        };
+        let Some(side) = function.only_side() else { continue };
         if parts.with(number).functions.len() == 1 {
             for caller in callers(known, number, side) {
                 by_caller.entry(caller).or_default()[side].push(number);

@@ -58,8 +58,7 @@ fn candidate(known: Known<'_>, writer: usize, caller: usize, share: f64) -> Cand
     let function = &known.field.functions[writer];
     let rows = function.change.iter().filter(|change| **change != 0).count();
     let is_less = function.change.iter().sum::<i64>() < 0;
-    let names = [known.name(writer), known.name(caller)];
-    let [from, to] = if is_less { names } else { [names[1].clone(), names[0].clone()] };
+    let [from, to] = known.direct([writer, caller], is_less);
     let kind = MoveKind::StringInstructions;
     let (callees, absent, in_debug_info) = (None, None, false);
     let evidence =

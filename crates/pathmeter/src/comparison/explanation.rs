@@ -3,6 +3,7 @@
 
 use pathmeter_model::{Comparison, PathComparison, Verdict, clean};
 use pathmeter_report::{Placement, beside_row};
+use pathmeter_seal::schema_name;
 use pathmeter_trace::{Explain, PointWindow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,13 +38,7 @@ const CHANGED: [Verdict; 6] = [
 const OF_A_PROGRAM: &str = "it is a region of a program: `pathmeter run OLD NEW --explain -- \
     PROGRAM` shows the functions";
 
-/// The name and version of the document.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-enum ExplainedSchema {
-    /// The only version so far.
-    #[serde(rename = "pathmeter.explained-comparison/1")]
-    V1,
-}
+schema_name!(ExplainedSchema = "pathmeter.explained-comparison/1");
 
 /// Two kernels, path by path, and where the differences are.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

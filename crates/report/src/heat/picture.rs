@@ -9,6 +9,7 @@ use pathmeter_model::{Measurement, PathComparison, Threshold, compare};
 use super::{Axes, Cell, Columns, find_before, find_path};
 use crate::measured_with::machine;
 use crate::number::{grouped, percent, signed, unit_word};
+use crate::picture::file;
 use crate::shades::{COLOURS, SIGNS, legend};
 use crate::xml::escaped;
 
@@ -66,18 +67,12 @@ impl HeatBase {
 /// they have them, and a column for each result. All are judged by the rules of [`compare`].
 pub fn heat_map_svg(results: &[Measurement], base: HeatBase) -> String {
     let map = Map::new(results, base);
-    let (width, height) = (map.width(), map.height());
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{COLOURS}{CSS}</style>\n\
-         <rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>\n",
-        escaped(&map.headline()),
-    );
+    let paper = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>\n";
+    let mut svg = paper.to_owned();
     map.headings(&mut svg);
     map.rows(&mut svg);
     map.legend(&mut svg);
-    svg + "</svg>\n"
+    file(&map.headline(), [map.width(), map.height()], &format!("{COLOURS}{CSS}"), &svg)
 }
 
 /// What is drawn, and where. Writing to a `String` does not fail, so its results are dropped.

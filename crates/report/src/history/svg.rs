@@ -3,23 +3,24 @@
 
 use std::fmt::Write;
 
-use pathmeter_model::{History, KeptResult, PathHistory, Point, Status, Unit};
+use pathmeter_model::{History, KeptResult, PathHistory, Point, Status, Unit, float};
 
 use super::amount::{amount, word};
-use super::{COMMIT_DIGITS, day};
+use super::{commit_of, day, name_result};
 use crate::largest_step::{find_largest_step, larger_of};
 use crate::number::percent;
+use crate::picture::{Scale, file};
 use crate::xml::escaped;
 
-const WIDTH: u64 = 960;
+const WIDTH: f64 = 960.0;
 /// Of one path's drawing, with its heading and its dates.
-const PANEL: u64 = 220;
-const LEFT: u64 = 110;
-const RIGHT: u64 = 30;
-const TOP: u64 = 46;
-const BOTTOM: u64 = 40;
+const PANEL: f64 = 220.0;
+const LEFT: f64 = 110.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 46.0;
+const BOTTOM: f64 = 40.0;
 /// Above the first drawing, and below the last.
-const MARGIN: u64 = 10;
+const MARGIN: f64 = 10.0;
 /// With no more results than this each has a dot; with more, those at which the value changes.
 const MOST_DOTS: usize = 300;
 
@@ -37,20 +38,17 @@ svg{background:var(--back)}text{font:13px system-ui,sans-serif;fill:var(--dim)}\
 /// A drawing for each path, one below the other.
 pub fn history_svg(history: &History) -> String {
     let history = &history.by_series();
-    let height = PANEL * history.paths.len() as u64 + 2 * MARGIN;
+    let height = PANEL * float(history.paths.len() as u64) + 2.0 * MARGIN;
     let names: Vec<&str> = history.paths.iter().map(|path| path.path.as_str()).collect();
-    let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{CSS}</style>\n<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>\n",
-        escaped(&format!("{} over {} results", names.join(", "), history.results.len())),
-    );
+    let title = format!("{} over {} results", names.join(", "), history.results.len());
+    let paper = "<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>\n";
+    let mut svg = paper.to_owned();
     for (number, path) in (0_u64..).zip(&history.paths) {
-        let _ = writeln!(svg, "<g transform=\"translate(0 {})\">", MARGIN + number * PANEL);
+        let _ = writeln!(svg, "<g transform=\"translate(0 {})\">", MARGIN + float(number) * PANEL);
         panel(&mut svg, history, path);
         svg += "</g>\n";
     }
-    svg + "</svg>\n"
+    file(&title, [WIDTH, height], CSS, &svg)
 }
 
 /// Writing to a `String` does not fail, so that its results are dropped here.
@@ -79,7 +77,7 @@ fn panel(svg: &mut String, history: &History, path: &PathHistory) {
         let Some(point) = point else { continue };
         let is_seen = path.points.len() <= MOST_DOTS || changes(path, at);
         let y = point.value.filter(|_| is_seen).map(|value| axes.y(value));
-        mark(svg, (&axes.x(at), y.as_deref()), point, kept);
+        mark(svg, (axes.x(at), y), point, kept);
     }
 }
 
@@ -95,7 +93,7 @@ fn step(svg: &mut String, history: &History, path: &PathHistory, axes: &Axes) {
     let (left, right, end) = (axes.x(step.from), axes.x(step.to), WIDTH - RIGHT);
     let _ = writeln!(
         svg,
-        "<path class=\"step\" d=\"M{left} {TOP}H{right}V{}H{left}Z\"/>\
+        "<path class=\"step\" d=\"M{left:.1} {TOP}H{right:.1}V{}H{left:.1}Z\"/>\
          <text x=\"{end}\" y=\"20\" text-anchor=\"end\">{}</text>",
         PANEL - BOTTOM,
         escaped(&text)
@@ -115,17 +113,17 @@ fn unit(point: &Point) -> String {
 }
 
 /// A dot for a value, if it has a height here, and a cross for what was not measured.
-fn mark(svg: &mut String, (x, y): (&str, Option<&str>), point: &Point, kept: &KeptResult) {
+fn mark(svg: &mut String, (x, y): (f64, Option<f64>), point: &Point, kept: &KeptResult) {
     let _ = match (point.status, point.value, y) {
         (Status::Ok, Some(value), Some(y)) => writeln!(
             svg,
-            "<circle class=\"dot\" cx=\"{x}\" cy=\"{y}\" r=\"3.5\"><title>{}</title></circle>",
+            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title></circle>",
             escaped(&format!("{} {}, {}", amount(value, point.unit), unit(point), about(kept)))
         ),
         (Status::Ok, ..) => Ok(()),
         (status, ..) => writeln!(
             svg,
-            "<path class=\"bad\" d=\"M{x} {}m-4 -4l8 8m0 -8l-8 8\"><title>{}</title></path>",
+            "<path class=\"bad\" d=\"M{x:.1} {}m-4 -4l8 8m0 -8l-8 8\"><title>{}</title></path>",
             PANEL - BOTTOM,
             escaped(&format!("{status}, {}", about(kept)))
         ),
@@ -139,23 +137,20 @@ fn changes(path: &PathHistory, at: usize) -> bool {
 }
 
 fn about(kept: &KeptResult) -> String {
-    let commit = kept.commit.as_deref().map(|commit| {
-        let digits: String = commit.chars().take(COMMIT_DIGITS).collect();
-        format!(", {digits}")
-    });
-    format!("#{}, {}, {}{}", kept.number, day(kept), kept.label, commit.unwrap_or_default())
+    let commit = kept.commit.as_ref().map(|_| format!(", {}", commit_of(kept)));
+    name_result(kept) + &commit.unwrap_or_default()
 }
 
 fn grid(svg: &mut String, axes: &Axes) {
-    let mut values = vec![axes.lowest, axes.lowest + (axes.highest - axes.lowest) / 2];
-    values.push(axes.highest);
+    let Some([lowest, highest]) = axes.ends else { return };
+    let mut values = vec![lowest, lowest + (highest - lowest) / 2, highest];
     values.dedup();
-    for value in values.into_iter().filter(|_| axes.any) {
-        let (y, right, end) = (axes.y(value), WIDTH - RIGHT, LEFT - 10);
+    for value in values {
+        let (y, right, end) = (axes.y(value), WIDTH - RIGHT, LEFT - 10.0);
         let _ = writeln!(
             svg,
-            "<path class=\"grid\" d=\"M{LEFT} {y}H{right}\"/>\
-             <text x=\"{end}\" y=\"{y}\" dy=\"4\" text-anchor=\"end\">{}</text>",
+            "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/>\
+             <text x=\"{end}\" y=\"{y:.1}\" dy=\"4\" text-anchor=\"end\">{}</text>",
             amount(value, axes.unit)
         );
     }
@@ -167,9 +162,10 @@ fn dates(svg: &mut String, history: &History, axes: &Axes) {
     places.dedup_by_key(|place| place.0);
     for (at, anchor) in places {
         let Some(kept) = history.results.get(at) else { continue };
-        let (x, y) = (axes.x(at), PANEL - 12);
+        let (x, y) = (axes.x(at), PANEL - 12.0);
         let text = escaped(&day(kept));
-        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
+        let _ =
+            writeln!(svg, "<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>");
     }
 }
 
@@ -196,17 +192,17 @@ fn runs(path: &PathHistory) -> Vec<Vec<(usize, Point)>> {
 fn curve(svg: &mut String, axes: &Axes, run: &[(usize, Point)]) {
     let steps = |of: fn(&Point) -> Option<u64>, backwards: bool| {
         let mut text = String::new();
-        let mut all: Vec<(String, String)> =
+        let mut all: Vec<(f64, f64)> =
             run.iter().filter_map(|(at, point)| Some((axes.x(*at), axes.y(of(point)?)))).collect();
         if backwards {
             all.reverse();
         }
         for (number, (x, y)) in all.iter().enumerate() {
             let _ = match (number, backwards) {
-                (0, false) => write!(text, "M{x} {y}"),
-                (0, true) => write!(text, "L{x} {y}"),
-                (_, false) => write!(text, "H{x}V{y}"),
-                (_, true) => write!(text, "V{y}H{x}"),
+                (0, false) => write!(text, "M{x:.1} {y:.1}"),
+                (0, true) => write!(text, "L{x:.1} {y:.1}"),
+                (_, false) => write!(text, "H{x:.1}V{y:.1}"),
+                (_, true) => write!(text, "V{y:.1}H{x:.1}"),
             };
         }
         text
@@ -220,11 +216,10 @@ fn curve(svg: &mut String, axes: &Axes, run: &[(usize, Point)]) {
 
 /// From results and values to places.
 struct Axes {
-    results: usize,
-    lowest: u64,
-    highest: u64,
-    /// Whether there is any value.
-    any: bool,
+    across: Scale,
+    up: Scale,
+    /// The lowest and the highest value; None without any.
+    ends: Option<[u64; 2]>,
     unit: Unit,
 }
 
@@ -233,37 +228,21 @@ impl Axes {
         let points = || path.points.iter().flatten();
         let lowest = points().flat_map(|it| [it.value, it.low]).flatten().min();
         let highest = points().flat_map(|it| [it.value, it.high]).flatten().max();
+        let ends = lowest.zip(highest).map(|(lowest, highest)| [lowest, highest]);
+        let last = path.points.len().saturating_sub(1).max(1);
         Self {
-            results: path.points.len(),
-            lowest: lowest.unwrap_or(0),
-            highest: highest.unwrap_or(0),
-            any: highest.is_some(),
+            across: Scale::of([0, last as u64], [LEFT, WIDTH - RIGHT]),
+            up: Scale::of(ends.unwrap_or_default(), [PANEL - BOTTOM, TOP]),
+            ends,
             unit: unit.unwrap_or(Unit::Instructions),
         }
     }
 
-    fn x(&self, at: usize) -> String {
-        let room = WIDTH - LEFT - RIGHT;
-        let last = self.results.saturating_sub(1).max(1) as u64;
-        tenths(LEFT * 10 + at as u64 * room * 10 / last)
+    fn x(&self, at: usize) -> f64 {
+        self.across.place_count(at as u64)
     }
 
-    fn y(&self, value: u64) -> String {
-        let (room, bottom) = (PANEL - TOP - BOTTOM, PANEL - BOTTOM);
-        let range = u128::from(self.highest - self.lowest);
-        if range == 0 {
-            return tenths((bottom - room / 2) * 10);
-        }
-        let above = u128::from(value.clamp(self.lowest, self.highest) - self.lowest);
-        // No more than the room, ten times.
-        let above = u64::try_from(above * u128::from(room) * 10 / range).unwrap_or(0);
-        tenths(bottom * 10 - above)
-    }
-}
-
-fn tenths(value: u64) -> String {
-    match value % 10 {
-        0 => (value / 10).to_string(),
-        tenth => format!("{}.{tenth}", value / 10),
+    fn y(&self, value: u64) -> f64 {
+        self.up.place_count(value)
     }
 }

@@ -2,6 +2,7 @@
 //! No bar is cut: the longest decides the scale, and each has its number as text.
 
 use super::html::Html;
+use crate::picture::Scale;
 
 /// Width of all bars, in their own units.
 const WIDTH: f64 = 1000.0;
@@ -25,56 +26,45 @@ pub(super) fn draw_bars(bars: &[Bar], caption: &str) -> Html {
     if bars.is_empty() {
         return html;
     }
-    let scale = Scale::of(bars);
+    let scale = scale_of(bars);
     html.raw("<figure class=\"bars\"><ul>");
     for bar in bars {
         html.raw("<li><span class=\"name\">").name(&bar.name).raw("</span>");
-        html.add(&scale.picture(bar)).raw("<span class=\"told\">").name(&bar.text);
+        html.add(&picture(&scale, bar)).raw("<span class=\"told\">").name(&bar.text);
         html.raw("</span></li>");
     }
     html.raw("</ul><figcaption>").text(caption).raw("</figcaption></figure>");
     html
 }
 
-/// Turns percent into places in the picture.
-struct Scale {
-    least: f64,
-    most: f64,
+/// From percent to places in the picture of each of these bars.
+fn scale_of(bars: &[Bar]) -> Scale {
+    let ends = || bars.iter().flat_map(|bar| [Some(bar.share), bar.mark]).flatten();
+    let [least, most] = [ends().fold(0.0, f64::min), ends().fold(0.0, f64::max)];
+    let most = if most > least { most } else { least + 1.0 };
+    Scale { values: [least, most], places: [0.0, WIDTH] }
 }
 
-impl Scale {
-    fn of(bars: &[Bar]) -> Self {
-        let ends = || bars.iter().flat_map(|bar| [Some(bar.share), bar.mark]).flatten();
-        let [least, most] = [ends().fold(0.0, f64::min), ends().fold(0.0, f64::max)];
-        Self { least, most: if most > least { most } else { least + 1.0 } }
-    }
+/// The left end of a bar, and its width.
+fn extent(scale: &Scale, share: f64) -> (f64, f64) {
+    let (zero, end) = (scale.place(0.0), scale.place(share));
+    let width = (end - zero).abs().max(LEAST);
+    (if share < 0.0 { zero - width } else { zero }, width)
+}
 
-    fn x(&self, percent: f64) -> f64 {
-        WIDTH * (percent - self.least) / (self.most - self.least)
+fn picture(scale: &Scale, bar: &Bar) -> Html {
+    let mut html = Html::default();
+    html.raw("<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
+    html.raw("<rect class=\"").raw(if bar.share < 0.0 { "lower" } else { "higher" });
+    let place = "\" x=\"{}\" y=\"1\" height=\"8\" width=\"{}\"/>";
+    let (left, width) = extent(scale, bar.share);
+    html.placed(place, &[left, width]);
+    html.placed("<path class=\"zero\" d=\"M{} 0V10\"/>", &[scale.place(0.0)]);
+    if let Some(mark) = bar.mark {
+        html.placed("<path class=\"median\" d=\"M{} 0V10\"/>", &[scale.place(mark)]);
     }
-
-    /// The left end of a bar, and its width.
-    fn extent(&self, share: f64) -> (f64, f64) {
-        let (zero, end) = (self.x(0.0), self.x(share));
-        let width = (end - zero).abs().max(LEAST);
-        (if share < 0.0 { zero - width } else { zero }, width)
-    }
-
-    fn picture(&self, bar: &Bar) -> Html {
-        let place = |place: f64| format!("{place:.1}");
-        let (left, width) = self.extent(bar.share);
-        let mut html = Html::default();
-        html.raw("<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">");
-        html.raw("<rect class=\"").raw(if bar.share < 0.0 { "lower" } else { "higher" });
-        html.raw("\" x=\"").text(&place(left)).raw("\" y=\"1\" height=\"8\" width=\"");
-        html.text(&place(width)).raw("\"/>");
-        html.raw("<path class=\"zero\" d=\"M").text(&place(self.x(0.0))).raw(" 0V10\"/>");
-        if let Some(mark) = bar.mark {
-            html.raw("<path class=\"median\" d=\"M").text(&place(self.x(mark))).raw(" 0V10\"/>");
-        }
-        html.raw("</svg>");
-        html
-    }
+    html.raw("</svg>");
+    html
 }
 
 #[cfg(test)]
@@ -87,8 +77,8 @@ mod tests {
 
     #[test]
     fn the_longest_bar_has_all_the_room_and_none_is_cut() {
-        let scale = Scale::of(&[bar(364.0), bar(25.0), bar(-91.0)]);
-        let extents = [364.0, 182.0, -91.0, 0.01].map(|share| scale.extent(share));
+        let scale = scale_of(&[bar(364.0), bar(25.0), bar(-91.0)]);
+        let extents = [364.0, 182.0, -91.0, 0.01].map(|share| extent(&scale, share));
         assert_eq!(extents[0], (200.0, 800.0));
         assert_eq!(extents[1], (200.0, 400.0), "half as much is half as long");
         assert_eq!(extents[2], (0.0, 200.0));

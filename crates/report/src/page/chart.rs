@@ -4,6 +4,7 @@
 use super::html::Html;
 use crate::largest_step::{Step, find_largest_step, larger_of, share};
 use crate::number::percent;
+use crate::picture::Scale;
 
 /// Size of the picture, in its own units.
 const WIDTH: f64 = 240.0;
@@ -76,47 +77,35 @@ impl Chart<'_> {
         places.find(|place| place.at == at).map_or("", |place| place.about)
     }
 
-    fn x(&self, at: usize) -> f64 {
-        let steps = small(self.places.saturating_sub(1).max(1) as u64);
-        MARGIN + small(at as u64) * (WIDTH - 2.0 * MARGIN) / steps
-    }
-
     fn picture(&self, least: u64, most: u64, step: Option<&Step>) -> Html {
-        let y = |value: u64| {
-            let height = HEIGHT - 2.0 * MARGIN;
-            let part = small(value - least) / small((most - least).max(1));
-            if most == least { HEIGHT / 2.0 } else { HEIGHT - MARGIN - part * height }
-        };
+        let last = self.places.saturating_sub(1).max(1);
+        let across = Scale::of([0, last as u64], [MARGIN, WIDTH - MARGIN]);
+        let up = Scale::of([least, most], [HEIGHT - MARGIN, MARGIN]);
+        let x = |at: usize| across.place_count(at as u64);
+        let places = |it: &Place<'_>| [x(it.at), up.place_count(it.value)];
         let mut html = Html::default();
         html.raw("<svg viewBox=\"0 0 240 64\" role=\"img\" aria-label=\"").text(self.name);
         html.raw("\">");
         if let Some(Step { from, to, .. }) = step {
-            let place = |place: f64| format!("{place:.1}");
-            let [left, right] = [*from, *to].map(|at| self.x(at));
-            html.raw("<rect class=\"step\" y=\"0\" height=\"64\" x=\"").text(&place(left));
-            html.raw("\" width=\"").text(&place((right - left).max(1.0))).raw("\"/>");
+            let [left, right] = [*from, *to].map(x);
+            let mark = "<rect class=\"step\" y=\"0\" height=\"64\" x=\"{}\" width=\"{}\"/>";
+            html.placed(mark, &[left, (right - left).max(1.0)]);
         }
         for line in self.lines {
             html.raw("<polyline points=\"");
-            for Place { at, value, .. } in line {
-                html.text(&format!("{:.1},{:.1} ", self.x(*at), y(*value)));
+            for place in line {
+                html.placed("{},{} ", &places(place));
             }
             html.raw("\"/>");
         }
-        for Place { at, value, about } in self.lines.iter().flatten() {
-            html.raw("<circle r=\"3\" cx=\"").text(&format!("{:.1}", self.x(*at)));
-            html.raw("\" cy=\"").text(&format!("{:.1}", y(*value))).raw("\"><title>").text(about);
-            html.raw(": ").text(&(self.amount)(*value)).raw("</title></circle>");
+        for place in self.lines.iter().flatten() {
+            html.placed("<circle r=\"3\" cx=\"{}\" cy=\"{}\"><title>", &places(place));
+            html.text(place.about).raw(": ").text(&(self.amount)(place.value));
+            html.raw("</title></circle>");
         }
         html.raw("</svg>");
         html
     }
-}
-
-/// For pictures and percentages: exact below 2^53.
-#[allow(clippy::cast_precision_loss, reason = "a picture has fewer points than that")]
-fn small(number: u64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::picture::placed;
 use crate::xml::escaped;
 
 /// Markup under construction; what is no literal is escaped.
@@ -43,6 +44,12 @@ impl Html {
     /// A whole number without grouping, for attributes.
     pub(super) fn number(&mut self, number: impl Into<i128>) -> &mut Self {
         self.0.push_str(&number.into().to_string());
+        self
+    }
+
+    /// A literal with the next of these places of a picture for each `{}` in it.
+    pub(super) fn placed(&mut self, markup: &'static str, places: &[f64]) -> &mut Self {
+        self.0.push_str(&placed(markup, places));
         self
     }
 

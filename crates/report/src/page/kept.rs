@@ -5,7 +5,7 @@ use pathmeter_model::{History, KeptResult, PathHistory, Unit};
 
 use super::chart::{Chart, Place, draw_chart};
 use super::html::Html;
-use crate::history::{amount, commit_of, day, text};
+use crate::history::{amount, commit_of, day, name_result, text};
 use crate::number::plural;
 
 /// `switch.yield over 7 results, 2026-01-01 to 2026-07-01.`
@@ -54,11 +54,6 @@ fn line(results: &[KeptResult], path: &PathHistory) -> Html {
         ends: [&first, &last],
         amount: &|value| amount(value, unit),
     })
-}
-
-/// `#2, 2026-02-01, 6.1.192`.
-fn name_result(kept: &KeptResult) -> String {
-    format!("#{}, {}, {}", kept.number, day(kept), kept.label)
 }
 
 fn table(history: &History) -> Html {

@@ -71,17 +71,13 @@ fn draw_figure(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Html {
         .map(|value| value.cast_signed().saturating_sub(first.cast_signed()))
         .collect();
     let last = result.digits.last().map_or_else(String::new, |digits| format!("{word} = {digits}"));
-    let mut html = Html::default();
-    html.raw("<figure>").add(&draw_line(&Line {
+    draw_line(&Line {
         name: &row.row,
         numbers: &result.numbers,
         last: &last,
         differences: &differences,
         told: &told,
-    }));
-    html.raw("<figcaption><b>").text(&row.row).raw("</b><br>").text(&told);
-    html.raw("</figcaption></figure>");
-    html
+    })
 }
 
 fn list_values(result: &ProgramSlopeResult, row: &ProgramSlopeRow) -> Row {

@@ -1,12 +1,13 @@
 //! What a kernel costs by the number of a setting: a small picture of each row's function, and all
 //! rows as a table.
 
-use pathmeter_model::{SlopeResult, SlopeRow, SlopeRows, clean, command_line};
+use pathmeter_model::{SlopeResult, SlopeRow, SlopeRows, clean, command_line, float};
 
 use super::data::Data;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
 use crate::number::{grouped, signed};
+use crate::picture::{Scale, ends, heights};
 use crate::slope::{per_unit, remark, sentence, slope};
 
 const HEADINGS: [Heading; 5] = [
@@ -68,7 +69,6 @@ fn rows(result: &SlopeResult, rows: &SlopeRows, caption: &'static str, data: &mu
 
 /// A row's function, with what it costs below it.
 fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
-    let mut html = Html::default();
     let told = match (row.is_straight(), row.constant) {
         (true, Some(constant)) => {
             let each = signed(per_unit(row));
@@ -78,16 +78,13 @@ fn figure(result: &SlopeResult, row: &SlopeRow) -> Html {
     };
     let last =
         result.numbers.last().map_or_else(String::new, |it| format!("{it} {}s", result.unit));
-    html.raw("<figure>").add(&draw_line(&Line {
+    draw_line(&Line {
         name: &row.row,
         numbers: &result.numbers,
         last: &last,
         differences: &row.differences,
         told: &told,
-    }));
-    html.raw("<figcaption><b>").text(&row.row).raw("</b><br>").text(&told);
-    html.raw("</figcaption></figure>");
-    html
+    })
 }
 
 /// A line through measured points.
@@ -103,52 +100,41 @@ pub(super) struct Line<'a> {
     pub(super) told: &'a str,
 }
 
-/// The function through the measured points, over a line where the difference is none.
-#[allow(clippy::cast_precision_loss, reason = "places in a picture")]
+/// The function through the measured points, over a line where the difference is none, with what it
+/// says below.
 pub(super) fn draw_line(line: &Line<'_>) -> Html {
     let Line { name, numbers, last, differences, told } = line;
-    let points: Vec<(f64, f64)> = numbers
-        .iter()
-        .zip(*differences)
-        .map(|(number, difference)| (*number as f64, *difference as f64))
-        .collect();
-    let most = points.last().map_or(1.0, |(number, _)| number.max(1.0));
-    let ends = differences.iter().fold([0, 0], |[low, high]: [i64; 2], difference| {
-        [low.min(*difference), high.max(*difference)]
-    });
-    let [low, high] = ends.map(|end| end as f64);
-    let span = (high - low).max(1.0);
+    let ends = ends(differences.iter());
     let digits = ends.map(|end| signed(end).len()).into_iter().max().unwrap_or(0);
-    let left = 12.0 + DIGIT * digits as f64;
-    let x = |number: f64| left + (WIDTH - left - RIGHT) * number / most;
-    let y = |difference: f64| TOP + (HEIGHT - TOP - BOTTOM) * (high - difference) / span;
-    let place = |place: f64| format!("{place:.1}");
+    let left = 12.0 + DIGIT * float(digits as u64);
+    let most = numbers.last().copied().unwrap_or(0).max(1);
+    let across = Scale::of([0, most], [left, WIDTH - RIGHT]);
+    let (x, y) = (|number| across.place_count(number), heights(ends, [TOP, HEIGHT - BOTTOM]));
+    let points = numbers.iter().zip(*differences).map(|(number, it)| [x(*number), y(*it)]);
+    let points: Vec<[f64; 2]> = points.collect();
 
     let mut html = Html::default();
-    html.raw("<svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
-    html.text(&format!("{name}: {told}")).raw("\"><path class=\"none\" d=\"M");
-    html.text(&place(left)).raw(" ").text(&place(y(0.0))).raw("H").text(&place(WIDTH - RIGHT));
-    html.raw("\"/><path class=\"line\" d=\"");
-    for (at, (number, difference)) in points.iter().enumerate() {
-        html.raw(if at == 0 { "M" } else { "L" });
-        html.text(&place(x(*number))).raw(" ").text(&place(y(*difference)));
+    html.raw("<figure><svg class=\"slope\" viewBox=\"0 0 260 130\" role=\"img\" aria-label=\"");
+    html.text(&format!("{name}: {told}")).raw("\">");
+    html.placed("<path class=\"none\" d=\"M{} {}H{}\"/>", &[left, y(0), WIDTH - RIGHT]);
+    html.raw("<path class=\"line\" d=\"");
+    for (at, point) in points.iter().enumerate() {
+        html.placed(if at == 0 { "M{} {}" } else { "L{} {}" }, point);
     }
     html.raw("\"/>");
-    for (number, difference) in &points {
-        html.raw("<circle r=\"2.5\" cx=\"").text(&place(x(*number))).raw("\" cy=\"");
-        html.text(&place(y(*difference))).raw("\"/>");
+    for point in &points {
+        html.placed("<circle r=\"2.5\" cx=\"{}\" cy=\"{}\"/>", point);
     }
     for end in ends.into_iter().filter(|end| *end != 0).chain([0]) {
-        html.raw("<text x=\"").text(&place(left - 5.0)).raw("\" y=\"");
-        html.text(&place(y(end as f64) + 4.0)).raw("\">");
+        html.placed("<text x=\"{}\" y=\"{}\">", &[left - 5.0, y(end) + 4.0]);
         html.text(&signed(end)).raw("</text>");
     }
     let [first, end] = [numbers.first(), numbers.last()].map(|it| it.copied().unwrap_or(0));
     for (number, text) in [(first, &*first.to_string()), (end, *last)] {
-        html.raw("<text y=\"126\" x=\"").text(&place(x(number as f64) + 8.0)).raw("\">");
-        html.text(text).raw("</text>");
+        html.placed("<text y=\"126\" x=\"{}\">", &[x(number) + 8.0]).text(text).raw("</text>");
     }
-    html.raw("</svg>");
+    html.raw("</svg><figcaption><b>").text(name).raw("</b><br>").text(told);
+    html.raw("</figcaption></figure>");
     html
 }
 
@@ -198,7 +184,7 @@ mod tests {
 
     #[test]
     fn what_a_document_without_numbers_draws_is_no_nonsense() {
-        let svg = draw_differences(&[], &[], "<b>");
-        assert!(!svg.contains("NaN") && !svg.contains("<b>"), "{svg}");
+        let svg = draw_differences(&[], &[], "<i>");
+        assert!(!svg.contains("NaN") && !svg.contains("<i>"), "{svg}");
     }
 }

@@ -10,7 +10,7 @@ use pathmeter_model::{
 use super::data::Data;
 use super::html::Html;
 use super::sheet::{Cell, Heading, Row, Sheet};
-use super::whisker::Scale;
+use super::whisker::Whiskers;
 use crate::headline::count_paths;
 use crate::number::{grouped, percent, plural};
 use crate::shades::shade;
@@ -120,7 +120,7 @@ pub(super) fn draw_comparison(
     let mut html = super::changes::warning(across.to_vec());
     html.add(&notes(&comparison.notes)).add(&tally(comparison));
     let margin = 100.0 * comparison.margin;
-    let scale = Scale::of(comparison.paths.iter().filter_map(|row| row.interval), margin);
+    let scale = Whiskers::of(comparison.paths.iter().filter_map(|row| row.interval), margin);
     let mut shown: Vec<&TimeRow> = comparison.paths.iter().filter(|row| is_measured(row)).collect();
     shown.sort_by(|one, other| severity(one).total_cmp(&severity(other)));
     shown.sort_by_key(|row| rank(row.verdict));
@@ -178,7 +178,7 @@ pub(super) fn chips<const N: usize>(all: [(usize, &'static str, &'static str); N
     html
 }
 
-fn compared_row(row: &TimeRow, comparison: &TimeComparison, scale: &Scale) -> Row {
+fn compared_row(row: &TimeRow, comparison: &TimeComparison, scale: &Whiskers) -> Row {
     let colour = match row.verdict {
         TimeVerdict::Slower => shade(Verdict::Higher, row.difference),
         TimeVerdict::Faster => shade(Verdict::Lower, row.difference),

@@ -4,46 +4,35 @@ use std::cmp::Reverse;
 
 use anstyle::Style as Paint;
 use pathmeter_model::{
-    Calls, Comparison, ConfigurationDifference, EventComparison, FirstComparison, FunctionChange,
-    IdleSteps, PathComparison, ProgramComparison, RowKind, SideInfo, SumParts, Verdict,
-    WorkComparison, Written, command_line,
+    Calls, Comparison, EventComparison, FirstComparison, PathComparison, ProgramComparison,
+    RowKind, SideInfo, SumParts, Verdict, WorkComparison,
 };
 
 use pathmeter_trace::MeasuredWith;
 
+use super::compared_functions::compared_functions;
 use super::compared_processes::compared_processes;
+use super::compared_programs::{describe_programs, is_of_program};
 use super::compared_sleeps::compared_sleeps;
-use super::function_events::changed_events;
 use super::next_step::next_step;
 use super::unseen::unseen;
-use super::{
-    ENDED, FAULTS_OF_QEMU, HOW_TO_UNFOLD, IDLE, NONE, PROGRAM, STDERR, STDOUT, calls, command,
-    describe_written, format_output, more_rows, number, process,
-};
+use super::{FAULTS_OF_QEMU, HOW_TO_UNFOLD, NONE, PROGRAM, calls, number};
 use crate::budget::budget_table;
 use crate::causes::AreaSums;
-use crate::comparison::{VARYING, causes, differences, fact, paths, sides, tally, varying};
+use crate::comparison::{VARYING, causes, differences, paths, sides, tally, varying};
 use crate::headline::write_first_line;
 use crate::measured_with;
 use crate::number::{grouped, percent, plural, share, signed};
 use crate::rows::Rows;
-use crate::style::{PLAIN, QUIET, Style, of_verdict};
+use crate::style::{QUIET, Style, of_verdict};
 use crate::table::{Align, Cell, Table};
 
 /// What the marker for several values means here.
 const OF_A_PAIR: &str = "~ has several exact values; those of a typical run are shown";
-/// What two programs differ in, by the fields' names.
-const COMMAND: &str = "program.command";
-const CONTENT: &str = "program.packed_sha256";
-/// Digits that are shown of the hash of a program's files.
-const HASH_DIGITS: usize = 12;
 const FIRST_RUN: &str = "first run";
-/// Rows that are shown of those that changed, in the later runs and in the first one; of functions
-/// in each row that is explained; and rows that are explained.
+/// Rows that are shown of those that changed, in the later runs and in the first one.
 const MOST_CHANGED: usize = 12;
 const MOST_CHANGED_FIRST: usize = 4;
-const MOST_FUNCTIONS: usize = 6;
-const MOST_EXPLAINED: usize = 5;
 
 /// The rows of a program's comparison.
 struct Parted<'a> {
@@ -116,18 +105,14 @@ pub(crate) fn program_comparison_table(
     [
         write_first_line(comparison, style),
         sides(&comparison.base, &comparison.new, PROGRAM.len(), style),
-        programs(comparison, program, style),
-        process(program.process.as_deref(), style),
-        ended(program, style),
-        describe_outputs(program, style),
-        idle(program, style),
+        describe_programs(comparison, program, style),
         causes(comparison, sums, style),
         judged(&parted, program, rows, style),
         of_first,
         compared_processes(comparison, rows, style),
         compared_sleeps(program, rows, style),
         legend(&parted, rows, style),
-        functions(&parted, rows, style),
+        compared_functions(parted.in_order(), rows, style),
         regions(&parted.regions, style),
         next_step(comparison, program, parted.in_order(), style),
         comparison
@@ -150,72 +135,6 @@ fn without_program(side: &SideInfo) -> SideInfo {
     let with = side.measured_with.clone();
     let measured_with = with.map(|with| MeasuredWith { program: None, ..with });
     SideInfo { measured_with, ..side.clone() }
-}
-
-/// Whether a difference is that of two programs, which the head shows.
-fn is_of_program(difference: &ConfigurationDifference) -> bool {
-    [COMMAND, CONTENT].contains(&&*difference.field)
-}
-
-/// The program, or the two of them: `./sort-1 words → ./sort-2 words`, or of one command which
-/// contents it had.
-fn programs(comparison: &Comparison, program: &ProgramComparison, style: Style) -> String {
-    let find = |field| comparison.configuration_differences.iter().find(|it| it.field == field);
-    let beginning = |hash: &str| hash.chars().take(HASH_DIGITS).collect::<String>();
-    match (find(COMMAND), find(CONTENT)) {
-        (Some(two), _) => fact(PROGRAM, &format!("{} → {}", two.base, two.new), PLAIN, style),
-        (None, Some(two)) => {
-            let command = command_line(&program.command);
-            let (base, new) = (beginning(&two.base), beginning(&two.new));
-            fact(PROGRAM, &format!("{command}, files {base} → {new}"), PLAIN, style)
-        }
-        (None, None) => command(&program.command, style),
-    }
-}
-
-/// How the program ended on both sides.
-fn ended(program: &ProgramComparison, style: Style) -> String {
-    let (base, new) = (program.base_ended, program.new_ended);
-    if base == new {
-        return fact(ENDED, &base.to_string(), PLAIN, style);
-    }
-    fact(ENDED, &format!("{base} on base, {new} on new"), of_verdict(Verdict::Broken), style)
-}
-
-/// What the program wrote in the first run: once if that is the same on both sides, else a line for
-/// each.
-fn describe_outputs(program: &ProgramComparison, style: Style) -> String {
-    let (base, new) = (&program.base_output, &program.new_output);
-    let streams = [(STDOUT, &base.stdout, &new.stdout), (STDERR, &base.stderr, &new.stderr)];
-    let line = |(name, base, new): (&str, &Written, &Written)| {
-        if base == new {
-            return format_output(name, base, style);
-        }
-        let sides = [("base", base), ("new", new)].map(|(side, written)| {
-            let text = match written.bytes {
-                0 => format!("nothing on {side}"),
-                _ => format!("on {side}: {}", describe_written(written)),
-            };
-            fact(name, &text, of_verdict(Verdict::ModeAppeared), style)
-        });
-        sides.concat()
-    };
-    streams.map(line).concat()
-}
-
-/// How long the CPU idled, if it did: what the program waits for is in no row.
-fn idle(program: &ProgramComparison, style: Style) -> String {
-    let (base, new) = (&program.base_idle, &program.new_idle);
-    if base.most.max(new.most) == 0 {
-        return String::new();
-    }
-    let side = |idle: &IdleSteps| match (idle.least, idle.most) {
-        (least, most) if least == most => grouped(least),
-        (least, most) => format!("{}…{}", grouped(least), grouped(most)),
-    };
-    let text = format!("{} steps a run on base, {} on new", side(base), side(new));
-    let paint = if base == new { PLAIN } else { of_verdict(Verdict::ModeAppeared) };
-    fact(&format!("{IDLE:width$}", width = PROGRAM.len()), &text, paint, style)
 }
 
 /// The rows by where they are shown.
@@ -511,80 +430,6 @@ fn is_apart(parted: &Parted<'_>) -> bool {
         [own, sum] => own.path.base > sum.path.base || own.path.new > sum.path.new,
         _ => false,
     }
-}
-
-/// The functions in which the rows and regions that changed differ, in instructions and in events,
-/// regions first.
-fn functions(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
-    let most = if shown == Rows::All { usize::MAX } else { MOST_EXPLAINED };
-    let has_changed = |row: &&PathComparison| {
-        row.difference.is_some_and(|it| it != 0) || row.verdict == Verdict::EventsDiffer
-    };
-    let explained =
-        || parted.in_order().filter(has_changed).filter(|row| !row.functions.is_empty());
-    let more = more_rows(explained().skip(most).count(), style);
-    let tables = explained()
-        .take(most)
-        .map(|row| row_functions(row, shown, style) + &changed_events(row, shown, style));
-    tables.collect::<String>() + &more
-}
-
-/// Names what the functions of a row lack of its difference.
-const OTHER_RUNS: &str = "(the row's numbers are of other runs)";
-
-fn row_functions(row: &PathComparison, shown: Rows, style: Style) -> String {
-    let functions: Vec<&FunctionChange> =
-        row.functions.iter().filter(|one| one.has_moved()).collect();
-    if functions.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new(&[
-        (&*row.path, Align::Left),
-        ("base", Align::Right),
-        ("new", Align::Right),
-        ("difference", Align::Right),
-        ("calls", Align::Left),
-    ]);
-    let most = if shown == Rows::All { usize::MAX } else { MOST_FUNCTIONS };
-    for one in functions.iter().take(most) {
-        let calls = match (one.base_calls, one.new_calls) {
-            (base, new) if base == new => grouped(base),
-            (base, new) => format!("{} → {}", grouped(base), grouped(new)),
-        };
-        table.row([
-            one.function.as_str().into(),
-            grouped(one.base).into(),
-            grouped(one.new).into(),
-            signed(one.difference).into(),
-            calls.into(),
-        ]);
-    }
-    if let Some(rest) = rest_of(row).filter(|rest| *rest != 0) {
-        table.row([OTHER_RUNS.into(), "".into(), "".into(), signed(rest).into(), "".into()]);
-    }
-    let rest = functions.get(most..).unwrap_or_default();
-    "\n".to_owned() + &table.render(style) + &more_functions(rest, style)
-}
-
-/// By how much the functions that are not shown differ.
-fn more_functions(functions: &[&FunctionChange], style: Style) -> String {
-    let sum = functions.iter().fold(0_i64, |sum, one| sum.saturating_add(one.difference));
-    let differ = match functions.len() {
-        0 => return String::new(),
-        1 => "differs",
-        _ => "differ",
-    };
-    let more = plural(functions.len(), "more function");
-    style.quiet(&format!("{more} {differ} by {} in all: {HOW_TO_UNFOLD}", signed(sum)))
-}
-
-/// What the functions of a row lack of its difference, since the pair of runs that the row shows
-/// is not the one that they are of. None of a region: its number is one execution's, and its
-/// functions are of all executions in a run.
-fn rest_of(row: &PathComparison) -> Option<i64> {
-    row.work.as_ref()?;
-    let sum: i128 = row.functions.iter().map(|one| i128::from(one.difference)).sum();
-    i64::try_from(i128::from(row.difference?) - sum).ok()
 }
 
 /// The program's own regions, if it has any.

@@ -8,6 +8,7 @@ use pathmeter_model::{SlopeResult, SlopeRow, clean};
 
 use super::{per_unit, place};
 use crate::number::signed;
+use crate::picture::{Scale, ends, file, heights};
 use crate::xml::escaped;
 
 /// Rows that are drawn: the first of each kernel's.
@@ -52,11 +53,9 @@ pub fn slopes_svg(results: &[SlopeResult]) -> String {
     let setting = results.first().map_or("", |result| &result.setting);
     let title = format!("{}: instructions more than without it", clean(setting));
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-         width=\"{width}\" height=\"{height}\" role=\"img\">\n<title>{title}</title>\n\
-         <style>{CSS}</style>\n<rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>\n\
-         <text class=\"head\" x=\"12\" y=\"26\">{title}</text>\n",
-        title = escaped(&title),
+        "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--back)\"/>\n\
+         <text class=\"head\" x=\"12\" y=\"26\">{}</text>\n",
+        escaped(&title),
     );
     for (at, row) in rows.iter().enumerate() {
         let (x, y) = (WIDTH * (at % COLUMNS) as f64, HEAD + panel * (at / COLUMNS) as f64);
@@ -64,7 +63,7 @@ pub fn slopes_svg(results: &[SlopeResult]) -> String {
         drawing(&mut svg, results, row);
         svg += "</g>\n";
     }
-    svg + "</svg>\n"
+    file(&title, [width, height], CSS, &svg)
 }
 
 /// The names of the rows that are drawn: by turns each kernel's first, second and so on.
@@ -101,13 +100,10 @@ fn drawing(svg: &mut String, results: &[SlopeResult], name: &str) {
             Some((at, it, all_rows(it).into_iter().find(|row| row.row == name)?))
         })
         .collect();
-    let differences = found.iter().flat_map(|(_, _, row)| &row.differences);
-    let [low, high] =
-        differences.fold([0, 0], |[low, high]: [i64; 2], it| [low.min(*it), high.max(*it)]);
+    let [low, high] = ends(found.iter().flat_map(|(_, _, row)| &row.differences));
     let last = found.iter().filter_map(|(_, it, _)| it.numbers.last()).max().copied().unwrap_or(1);
-    let (most, span) = (last.max(1) as f64, (high - low).max(1) as f64);
-    let x = |number: u64| LEFT + (WIDTH - LEFT - RIGHT) * number as f64 / most;
-    let y = |it: i64| TOP + (HEIGHT - TOP - BOTTOM) * (high - it) as f64 / span;
+    let across = Scale::of([0, last.max(1)], [LEFT, WIDTH - RIGHT]);
+    let (x, y) = (|it| across.place_count(it), heights([low, high], [TOP, HEIGHT - BOTTOM]));
 
     let _ = writeln!(svg, "<text class=\"name\" x=\"12\" y=\"22\">{}</text>", escaped(name));
     let mut ends = vec![0, low, high];

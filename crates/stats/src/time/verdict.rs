@@ -177,23 +177,11 @@ pub struct PathLevels<'a> {
     pub null: [&'a [f64]; 2],
 }
 
-/// Judges one path of a family of `rules.family`: its p-value is adjusted as the least of them.
-pub fn judge(pairs: &[f64], null: &[f64], rules: &Rules) -> Judgement {
-    let path = Evidence::of_pairs(&PathPairs { pairs, null }, rules);
-    path.judgement(path.p() * count(rules.family.max(1)), rules)
-}
-
 /// Judges the paths of a family, in their order. A family of fewer than `paths` is one of as many.
 pub fn judge_family(paths: &[PathPairs<'_>], rules: &Rules) -> Vec<Judgement> {
     let rules = Rules { family: rules.family.max(paths.len()), ..*rules };
     let paths: Vec<_> = paths.iter().map(|path| Evidence::of_pairs(path, &rules)).collect();
     judge_all(&paths, &rules)
-}
-
-/// As [`judge`], of two sides without pairs.
-pub fn judge_unpaired(base: &[f64], new: &[f64], copy: &[f64], rules: &Rules) -> Judgement {
-    let path = Evidence::of_levels(&PathLevels { base, new, null: [base, copy] }, rules);
-    path.judgement(path.p() * count(rules.family.max(1)), rules)
 }
 
 /// As [`judge_family`], of sides without pairs.

@@ -3,7 +3,8 @@
 //!
 //! Field names are read by others: they change only together with the number in the schema's name.
 
-use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use pathmeter_seal::schema_name;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -19,14 +20,7 @@ use crate::{
     },
 };
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum ExplainSchema {
-    /// The only version so far.
-    #[default]
-    #[serde(rename = "pathmeter.explain/1")]
-    V1,
-}
+schema_name!(pub ExplainSchema = "pathmeter.explain/1");
 
 /// Where the instructions of a path are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -298,10 +292,4 @@ fn check_tree(window: &WindowTree) -> Result<(), ExplainFault> {
         open.push(index);
     }
     Ok(())
-}
-
-/// The document's schema, published as `docs/schemas/pathmeter.explain-1.json`.
-pub fn explain_schema() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    pathmeter_seal::with_seal(settings.into_generator().into_root_schema_for::<Explain>())
 }

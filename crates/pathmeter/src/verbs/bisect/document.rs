@@ -5,6 +5,7 @@ use std::path::Path;
 
 use pathmeter_model::Comparison;
 use pathmeter_report::Style;
+use pathmeter_seal::schema_name;
 use pathmeter_trace::Explain;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,13 +16,7 @@ use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::Failure;
 
-/// The name and version of the document.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
-enum BisectSchema {
-    /// The only version so far.
-    #[serde(rename = "pathmeter.bisect/1")]
-    V1,
-}
+schema_name!(BisectSchema = "pathmeter.bisect/1");
 
 /// The first kernel, or commit, in which a path costs something else.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]

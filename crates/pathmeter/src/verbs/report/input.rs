@@ -10,7 +10,7 @@ use pathmeter_experiment::ExperimentReport;
 use pathmeter_model::{
     Boots, Comparison, History, Joined, MAX_DOCUMENT_BYTES, Measurement, ParseError,
     ProgramSlopeResult, SettingsResult, SlopeResult, TimeComparison, check_comparison,
-    check_joined, check_time_comparison, parse_boots, parse_measurement, parse_times,
+    check_joined, check_time_comparison, parse_boots, parse_measurement, parse_times, schema_of,
 };
 use pathmeter_trace::{Explain, SubjectWindow};
 use serde::Deserialize;
@@ -66,12 +66,6 @@ pub(super) enum Input {
     Joined(Box<Joined>),
 }
 
-/// What every document begins with.
-#[derive(Deserialize)]
-struct Header {
-    schema: Option<String>,
-}
-
 impl Input {
     /// Finds out what is at `path`, and reads it unless it is a kernel.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
@@ -124,8 +118,7 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
     if bytes.trim_ascii_start().starts_with(b"[") {
         return list(bytes);
     }
-    let header = serde_json::from_slice::<Header>(bytes).ok();
-    match header.and_then(|header| header.schema).as_deref() {
+    match schema_of(bytes).as_deref() {
         Some(COMPARISON) => {
             let comparison: Box<Comparison> = read(bytes, COMPARISON)?;
             check_comparison(&comparison)?;
@@ -185,6 +178,10 @@ fn parse(bytes: &[u8]) -> Result<Input, Fault> {
 
 /// Several documents of one kind.
 fn list(bytes: &[u8]) -> Result<Input, Fault> {
+    #[derive(Deserialize)]
+    struct Header {
+        schema: Option<String>,
+    }
     let headers = serde_json::from_slice::<Vec<Header>>(bytes).unwrap_or_default();
     match headers.first().and_then(|header| header.schema.as_deref()) {
         Some(SETTINGS) => of_settings(read(bytes, SETTINGS)?),
