@@ -1,6 +1,7 @@
 //! What can go wrong between the host and a guest.
 
 mod help;
+pub(crate) mod qemu;
 mod retry;
 
 use std::path::PathBuf;
@@ -10,7 +11,9 @@ pub use retry::{is_late, is_shortage};
 
 use crate::arch::{Doubt, UNANSWERED};
 use crate::console::Tail;
-use crate::{QemuError, Unmet, Unplaceable};
+use crate::error::qemu::QemuError;
+use crate::interrupt::Interrupted;
+use crate::{Unmet, Unplaceable};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -178,6 +181,12 @@ impl std::fmt::Display for Step {
             Self::Path { name, .. } => write!(f, "running {name}"),
             Self::Program { run } => write!(f, "run {run} of the program"),
         }
+    }
+}
+
+impl From<Interrupted> for VmError {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
     }
 }
 

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::sync::LazyLock;
 
 use crate::arch::{
-    COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, LEFT_OUT, MACHINE, PORT_DEVICE,
+    COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, Firmware, LEFT_OUT, MACHINE, PORT_DEVICE,
 };
 use crate::{Condition, Cpu};
 
@@ -48,15 +48,6 @@ pub enum BaseWords {
     Linux,
     /// None: a kernel that refuses what it does not know.
     None,
-}
-
-/// The firmware that starts the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Firmware {
-    /// That of `firmware/`, the same with every QEMU; not every kernel can be started by it.
-    Own,
-    /// The firmware that QEMU comes with.
-    Qemu,
 }
 
 impl Default for Settings {

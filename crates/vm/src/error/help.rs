@@ -4,8 +4,8 @@ use crate::arch::{
     BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, Doubt, OTHER_MACHINE_HELP, PORT_HELP,
     PORT_IN_PROGRAM_HELP, START_HELP,
 };
+use crate::error::qemu::{KILLED_HELP, shortage_help};
 use crate::error::{GuestCause, Step};
-use crate::qemu::error::{KILLED_HELP, shortage_help};
 use crate::{Unmet, UnmetCause, Unplaceable, VmError};
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).

@@ -15,8 +15,9 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::deadline::Deadline;
-use crate::qemu::error::PATIENCE;
-use crate::qemu::process::{Process, null, read_available};
+use crate::error::qemu::PATIENCE;
+use crate::qemu::process::{Process, null};
+use crate::stream::read_available;
 use crate::{AskError, Interrupt, QemuError, VmError};
 
 /// Bytes of an answer that are kept; QEMU's lists of CPUs and machines are shorter.

@@ -7,12 +7,13 @@ use pathmeter_probes::Suite;
 use pathmeter_wire::plan::Execution;
 
 use crate::{
-    Facts, Parcel, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
-    machine::{Clock, Firmware, initramfs::may_lose},
-    qemu::{channels::QemuGuest, counter::Counter},
+    Facts, Firmware, Parcel, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
+    guest::channels::QemuGuest,
+    guest::{Extra, Guest},
+    machine::{Clock, initramfs::may_lose},
     run::{
         agent_run::{AgentEvent, AgentRun},
-        guest::{Extra, Guest},
+        counter::Counter,
         outcome::Gathered,
         ready::{boot_whole, go_on, snapshot},
         request::path_name,

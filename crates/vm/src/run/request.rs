@@ -6,6 +6,7 @@ use std::time::Duration;
 use pathmeter_image::{ImageError, KernelImage};
 use pathmeter_probes::Suite;
 
+use crate::guest::Bounds;
 use crate::{Cache, Caller, Interrupt, Parcel, Plan, Progress, Qemu, Settings};
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
@@ -52,6 +53,11 @@ impl Request<'_> {
         let parcel = Parcel::of_paths(plan, &self.settings.condition);
         let packed = self.boots_with_parcel || self.settings.cpus > 1;
         if packed { parcel.in_initramfs() } else { parcel }
+    }
+
+    /// How long its guests may be at one thing.
+    pub(crate) fn bounds(&self) -> Bounds<'_> {
+        Bounds { limit: self.limit, interrupt: self.interrupt }
     }
 
     /// As one who looks for an entry of the cache, and will do `again` if that is no use.

@@ -17,11 +17,11 @@ use crate::{
     Bochs, Firmware, Landmarks, Parcel, Progress, Proof, Request, Stop, VmError,
     arch::{BochsGuest, READBACK},
     error::{GuestCause, Step},
+    guest::channels::QemuGuest,
+    guest::{Extra, Guest},
     machine::fd,
-    qemu::channels::QemuGuest,
     qemu::memory_file::memory_file,
     qemu::plugin::Plugin,
-    run::guest::{Extra, Guest},
     run::ready::{boot_whole, go_on, snapshot},
     run::snapshot::Description,
 };

@@ -36,15 +36,17 @@ pub use traces::TracedWindow;
 pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use crate::{
-    INIT, Interrupt, PATHS, Request, Settings, VmError,
+    INIT, Interrupt, PATHS, Settings, VmError,
+    arch::Firmware,
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
-    machine::{Firmware, Origin, fd as qemu_fd},
+    guest::{Bounds, Extra, Guest},
+    machine::{Origin, fd as qemu_fd},
     qemu::memory_file::memory_file,
-    qemu::process::{Process, read_available},
+    qemu::process::Process,
     qemu::query::ask,
-    run::guest::{Extra, Guest},
+    stream::read_available,
 };
 use machine::{configuration, fd};
 use memory::Memory;
@@ -171,7 +173,7 @@ impl Guest for BochsGuest {
     /// Runs at once: there is nothing to be done before.
     fn start(
         bochs: &Bochs,
-        request: &Request<'_>,
+        bounds: Bounds<'_>,
         settings: &Settings,
         (_, firmware): (Origin, Firmware),
         extra: Extra,
@@ -188,7 +190,7 @@ impl Guest for BochsGuest {
             // With less room it only takes longer.
             let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
         }
-        let limit = request.limit * SLOWER;
+        let limit = bounds.limit * SLOWER;
         let mut guest = Self {
             process,
             output,
@@ -200,7 +202,7 @@ impl Guest for BochsGuest {
             frames: Vec::new(),
             begun: false,
             complaints: Tail::default(),
-            interrupt: request.interrupt.clone(),
+            interrupt: bounds.interrupt.clone(),
             limit,
             deadline: Deadline::after(limit),
             step: Step::Boot,

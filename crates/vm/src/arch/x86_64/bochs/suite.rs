@@ -9,8 +9,8 @@ use pathmeter_probes::{Path, Round, Suite};
 use crate::{
     Bochs, PathOutcome, Plan, Request, Settings, TracedWindow, VmError,
     arch::x86_64::bochs::{BochsGuest, is_intels},
+    guest::Extra,
     run::agent_run::{AgentEvent, AgentRun},
-    run::guest::Extra,
     run::measure::run_all,
     run::ready::boot_whole,
 };

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::thread::Builder;
 
 use crate::{
-    Progress, Request, VmError, machine::fd, qemu::memory_file::memory_file, qemu::plugin::Plugin,
-    qemu::stream::wide_pipe, run::guest::Extra,
+    Progress, Request, VmError, guest::Extra, machine::fd, qemu::memory_file::memory_file,
+    qemu::plugin::Plugin, stream::wide_pipe,
 };
 
 /// What a guest's windows are counted with.

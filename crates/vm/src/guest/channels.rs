@@ -18,20 +18,20 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::{
-    Interrupt, Qemu, Request, Settings, VmError,
-    arch::{Doubt, FIRMWARE, Supply},
+    Interrupt, Qemu, Settings, VmError,
+    arch::{Doubt, FIRMWARE, Firmware, Supply},
     console::Tail,
     deadline::Deadline,
     error::{GuestCause, Step},
-    machine::{Clock, Firmware, Origin, fd},
+    gdb::{Patience, Stub, Trouble},
+    guest::{Bounds, Extra, Guest},
+    machine::{Clock, Origin, fd},
     qemu::alarm::Alarm,
-    qemu::gdb::{Patience, Stub, Trouble},
     qemu::memory_file::memory_file,
     qemu::plugin::Plugin,
-    qemu::process::{Process, read_available},
+    qemu::process::Process,
     qemu::qmp::{self, Lines, QmpMessage},
-    qemu::stream,
-    run::guest::{Extra, Guest},
+    stream::{self, read_available},
 };
 
 /// Longest wait before the interrupt flag is looked at again.
@@ -102,16 +102,16 @@ impl Guest for QemuGuest {
 
     fn start(
         qemu: &Qemu,
-        request: &Request<'_>,
+        bounds: Bounds<'_>,
         settings: &Settings,
         (origin, firmware): (Origin, Firmware),
         extra: Extra,
     ) -> Result<Self, VmError> {
         let extra = match settings.clock {
-            Clock::Exact => with_clock(qemu, request.interrupt, extra)?,
+            Clock::Exact => with_clock(qemu, bounds.interrupt, extra)?,
             Clock::Host => extra,
         };
-        let mut guest = Self::launch(qemu, request, settings, (origin, firmware), extra)?;
+        let mut guest = Self::launch(qemu, bounds, settings, (origin, firmware), extra)?;
         if origin == Origin::Snapshot {
             guest.await_restored()?;
         }
@@ -237,7 +237,7 @@ impl QemuGuest {
     /// Runs QEMU, the guest paused, or still being restored.
     fn launch(
         qemu: &Qemu,
-        request: &Request<'_>,
+        bounds: Bounds<'_>,
         settings: &Settings,
         (origin, firmware): (Origin, Firmware),
         extra: Extra,
@@ -274,9 +274,9 @@ impl QemuGuest {
             events: LatestEvents::default(),
             printed: Tail::default(),
             complaints: Tail::default(),
-            interrupt: request.interrupt.clone(),
-            limit: request.limit,
-            deadline: Deadline::after(request.limit),
+            interrupt: bounds.interrupt.clone(),
+            limit: bounds.limit,
+            deadline: Deadline::after(bounds.limit),
             panicked_at: None,
             paused_at: None,
             version: qemu.number,
@@ -320,7 +320,12 @@ impl QemuGuest {
         let VmError::Guest { cause: GuestCause::Ended { .. }, .. } = error else { return error };
         let lacking = qemu.lacking(&self.interrupt);
         // Asking is interrupted too.
-        self.interrupt.check().err().or(lacking.map(VmError::Qemu)).unwrap_or(error)
+        self.interrupt
+            .check()
+            .err()
+            .map(VmError::from)
+            .or(lacking.map(VmError::Qemu))
+            .unwrap_or(error)
     }
 
     /// Has `supply` do something, and keeps it.

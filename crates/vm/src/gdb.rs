@@ -14,11 +14,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::arch::Register;
 use crate::deadline::Deadline;
-use crate::machine::fd;
-use crate::qemu::process::read_available;
-use crate::{Interrupt, VmError};
+use crate::interrupt::{Interrupt, Interrupted};
+use crate::stream::read_available;
 
 /// Bytes of an answer that is still waited for; the longest asked for has half of it.
 const LONGEST: usize = 16 * 1024;
@@ -58,9 +56,9 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// The arguments that have QEMU serve the stub on [`fd::GDB`].
-pub(crate) fn arguments() -> [String; 4] {
-    let channel = format!("socket,id=gdb,fd={}", fd::GDB);
+/// The arguments that have QEMU serve the stub on the descriptor with this number.
+pub(crate) fn arguments(number: i32) -> [String; 4] {
+    let channel = format!("socket,id=gdb,fd={number}");
     ["-chardev".to_owned(), channel, "-gdb".to_owned(), "chardev:gdb".to_owned()]
 }
 
@@ -106,13 +104,13 @@ impl Stub {
         }
     }
 
-    /// Reads the value of a register.
+    /// Reads the value of the register with this number in the stub's description.
     pub(crate) fn read(
         &mut self,
-        register: Register,
+        register: u32,
         patience: &mut Patience<'_>,
     ) -> Result<u64, Trouble> {
-        let command = format!("p{:x}", register as u8);
+        let command = format!("p{:x}", register);
         let answer = self.ask(&command, patience)?;
         value(&answer).ok_or_else(|| unexpected(&command, &answer))
     }
@@ -120,11 +118,11 @@ impl Stub {
     /// Sets a register to this value.
     pub(crate) fn write(
         &mut self,
-        register: Register,
+        register: u32,
         value: u64,
         patience: &mut Patience<'_>,
     ) -> Result<(), Trouble> {
-        let command = format!("P{:x}={:016x}", register as u8, value.swap_bytes());
+        let command = format!("P{:x}={:016x}", register, value.swap_bytes());
         self.order(&command, patience)
     }
 
@@ -188,7 +186,7 @@ impl AsFd for Stub {
 
 impl Patience<'_> {
     fn check(&mut self) -> Result<(), Trouble> {
-        self.interrupt.check().map_err(|_: VmError| Trouble::Interrupted)?;
+        self.interrupt.check().map_err(|Interrupted| Trouble::Interrupted)?;
         self.deadline.left().map(|_: Duration| ()).ok_or(Trouble::Late)
     }
 }

@@ -1,12 +1,12 @@
 //! The pipes that a guest's state goes through on its way between QEMU and a file; wide ones, as
-//! what is counted goes through as well.
+//! what is counted goes through as well. And how what another process writes is read.
 //!
 //! A pipe is the one kind of descriptor that every QEMU from 7.2 to 11.1 takes for a migration.
 //! (`fd:` of a file is refused from 11 on, `file:` is not known before 8.2.) One of our threads
 //! drains or fills it.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::thread::{Builder, JoinHandle};
 
@@ -49,4 +49,18 @@ pub(crate) fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     // One of the usual size does too, more slowly.
     let _ = rustix::pipe::fcntl_setpipe_size(&writer, PIPE_BYTES);
     Ok((reader, writer))
+}
+
+/// Reads what is there, without waiting for more; 0 at the end of the stream.
+pub(crate) fn read_available(
+    source: &mut impl Read,
+    buffer: &mut [u8],
+) -> io::Result<Option<usize>> {
+    match source.read(buffer) {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(Some(0)),
+        Err(error) => Err(error),
+    }
 }

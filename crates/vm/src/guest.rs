@@ -1,21 +1,24 @@
 //! A guest as the sequence of a measurement sees it: what it is told, what it sends, how it fails.
 //!
-//! The sequence itself (`ready.rs`, `measure.rs`, `record.rs`, `agent_run.rs`) is written against
-//! this trait, so that its tests can let a guest of a script die wherever they want.
+//! The sequence itself (`run/`) is written against this trait, so that its tests can let a guest of
+//! a script die wherever they want.
+
+pub(crate) mod channels;
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
-    Landmarks, Request, Settings, TracedWindow, VmError,
-    arch::Supply,
+    Interrupt, Landmarks, Settings, TracedWindow, VmError,
+    arch::{Firmware, Supply},
     console::Tail,
     error::{GuestCause, Step},
-    machine::{Firmware, Origin, fd},
+    gdb::{self, Stub},
+    machine::{Origin, fd},
     qemu::alarm::Alarm,
-    qemu::gdb::{self, Stub},
 };
 
 /// What a guest is given beside what every one has.
@@ -44,9 +47,16 @@ impl Extra {
         let (stub, far) =
             made.map_err(|source| VmError::Host { what: "making a channel to QEMU", source })?;
         self.files.push((fd::GDB, far));
-        self.arguments.extend(gdb::arguments());
+        self.arguments.extend(gdb::arguments(fd::GDB));
         Ok(stub)
     }
+}
+
+/// How long a guest may be at one thing, and what ends it before.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) limit: Duration,
+    pub(crate) interrupt: &'a Interrupt,
 }
 
 /// A guest, paused or running. Dropping it ends it.
@@ -56,10 +66,10 @@ pub(crate) trait Guest: Sized {
 
     /// A new guest, paused: before its kernel's first instruction, or restored, as `origin` says;
     /// `extra` holds the descriptors that `origin` needs. It may be at one thing for at most the
-    /// request's limit; see [`Guest::begin`].
+    /// limit; see [`Guest::begin`].
     fn start(
         host: &Self::Host,
-        request: &Request<'_>,
+        bounds: Bounds<'_>,
         settings: &Settings,
         origin: (Origin, Firmware),
         extra: Extra,
