@@ -3,11 +3,6 @@
 mod x86_64;
 
 pub(crate) use x86_64::arch_capabilities::{Supply, places};
-pub(crate) use x86_64::bochs::BochsGuest;
-pub use x86_64::bochs::suite::{witness, witness_plan, witness_traced};
-pub use x86_64::bochs::{
-    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
-};
 pub use x86_64::boot::Firmware;
 #[cfg(test)]
 pub(crate) use x86_64::boot::any_boot;

@@ -4,16 +4,15 @@ mod help;
 pub(crate) mod qemu;
 mod retry;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 pub use retry::{is_late, is_shortage};
 
+use crate::Unmet;
 use crate::arch::{Doubt, UNANSWERED};
 use crate::console::Tail;
 use crate::error::qemu::QemuError;
 use crate::interrupt::Interrupted;
-use crate::{Unmet, Unplaceable};
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -24,17 +23,13 @@ pub enum VmError {
     /// The kernel file can't be booted.
     #[error(transparent)]
     Image(#[from] pathmeter_image::ImageError),
-    /// There is no Bochs to run.
-    #[error("{}: {how}", .path.display())]
-    Bochs {
-        /// What was to be run.
-        path: PathBuf,
-        /// What is wrong with it.
-        how: String,
+    /// Another interpreter than QEMU is not there, or can't start the kernel.
+    #[error("{why}")]
+    Interpreter {
+        why: String,
+        /// What the user can do about it.
+        help: Option<&'static str>,
     },
-    /// The kernel can't be started in Bochs.
-    #[error(transparent)]
-    Unplaceable(#[from] Unplaceable),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,

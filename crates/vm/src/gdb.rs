@@ -110,7 +110,7 @@ impl Stub {
         register: u32,
         patience: &mut Patience<'_>,
     ) -> Result<u64, Trouble> {
-        let command = format!("p{:x}", register);
+        let command = format!("p{register:x}");
         let answer = self.ask(&command, patience)?;
         value(&answer).ok_or_else(|| unexpected(&command, &answer))
     }
@@ -122,7 +122,7 @@ impl Stub {
         value: u64,
         patience: &mut Patience<'_>,
     ) -> Result<(), Trouble> {
-        let command = format!("P{:x}={:016x}", register, value.swap_bytes());
+        let command = format!("P{register:x}={:016x}", value.swap_bytes());
         self.order(&command, patience)
     }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use pathmeter_wire::{RawFrame, message::Memory};
 
 use crate::{
-    Interrupt, Landmarks, Settings, TracedWindow, VmError,
+    Interrupt, Settings, VmError,
     arch::{Firmware, Supply},
     console::Tail,
     error::{GuestCause, Step},
@@ -23,7 +23,7 @@ use crate::{
 
 /// What a guest is given beside what every one has.
 #[derive(Default)]
-pub(crate) struct Extra {
+pub struct Extra {
     /// Descriptors, by the number they shall have.
     pub(crate) files: Vec<(i32, OwnedFd)>,
     /// Further arguments for QEMU's command line.
@@ -34,13 +34,17 @@ pub(crate) struct Extra {
     pub(crate) stub: Option<Stub>,
     /// What answers a booting kernel's reads of a register that QEMU lacks.
     pub(crate) supply: Option<Supply>,
-    /// Where Bochs stops while a program runs.
-    pub(crate) landmarks: Option<Landmarks>,
-    /// The windows that Bochs traces, each with the pipe that its trace goes to.
-    pub(crate) traces: Vec<(TracedWindow, File)>,
 }
 
 impl Extra {
+    /// The kernel and the initramfs of a guest that boots. What else it has is dropped.
+    pub fn boot_files(mut self) -> [Option<File>; 2] {
+        [fd::KERNEL, fd::INITRAMFS].map(|wanted| {
+            let place = self.files.iter().position(|(number, _)| *number == wanted)?;
+            Some(File::from(self.files.swap_remove(place).1))
+        })
+    }
+
     /// Has QEMU serve its debugger's stub.
     pub(crate) fn serve_stub(&mut self) -> Result<Stub, VmError> {
         let made = Stub::pair();
@@ -54,13 +58,13 @@ impl Extra {
 
 /// How long a guest may be at one thing, and what ends it before.
 #[derive(Clone, Copy)]
-pub(crate) struct Bounds<'a> {
-    pub(crate) limit: Duration,
-    pub(crate) interrupt: &'a Interrupt,
+pub struct Bounds<'a> {
+    pub limit: Duration,
+    pub interrupt: &'a Interrupt,
 }
 
 /// A guest, paused or running. Dropping it ends it.
-pub(crate) trait Guest: Sized {
+pub trait Guest: Sized {
     /// What such a guest runs in.
     type Host;
 

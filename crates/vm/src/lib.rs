@@ -32,10 +32,9 @@ mod stream;
 
 pub use arch::find_own_words;
 pub use arch::{
-    Bochs, CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
-    Firmware, KnownStates, LACKS_HELP, Lack, Landmarks, Look, Looked, MOST_ENTRIES, NAMES,
-    PROFILES, Priced, Profile, Sourced, Stop, StopPlace, TracedWindow, Unplaceable, ValueFrom,
-    WITNESS_CPU, witness, witness_plan, witness_traced,
+    CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
+    Firmware, KnownStates, LACKS_HELP, Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced,
+    ValueFrom,
 };
 pub use cache::claim::Caller;
 pub use cache::entry::{Entry, EntryKind, Key};
@@ -65,5 +64,20 @@ pub use run::record::{Recorded, cached_symbols, record, symbols};
 pub use run::request::{Kernel, Request};
 pub use run::snapshot::Snapshot;
 pub use run::user_program::{
-    Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program, witness_program,
+    Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program,
 };
+
+/// What a guest in another interpreter is made of, and what is done with one.
+pub mod elsewhere {
+    pub use crate::console::Tail;
+    pub use crate::deadline::Deadline;
+    pub use crate::error::{GuestCause, Step};
+    pub use crate::guest::{Bounds, Extra, Guest};
+    pub use crate::machine::Origin;
+    pub use crate::qemu::memory_file::memory_file;
+    pub use crate::qemu::process::Process;
+    pub use crate::qemu::query::{Answer, ask};
+    pub use crate::run::measure::{boot_paths, boot_plan};
+    pub use crate::run::user_program::boot_program;
+    pub use crate::stream::read_available;
+}

@@ -88,10 +88,10 @@ pub(crate) mod fd {
 
 /// What a QEMU process begins with; either way paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// It boots the kernel of [`fd::KERNEL`].
+pub enum Origin {
+    /// It boots the kernel that it is handed.
     Boot,
-    /// It restores the snapshot of [`fd::INCOMING`].
+    /// It restores the snapshot that it is handed.
     Snapshot,
 }
 

@@ -52,10 +52,7 @@ pub(crate) fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Reads what is there, without waiting for more; 0 at the end of the stream.
-pub(crate) fn read_available(
-    source: &mut impl Read,
-    buffer: &mut [u8],
-) -> io::Result<Option<usize>> {
+pub fn read_available(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     match source.read(buffer) {
         Ok(count) => Ok(Some(count)),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),

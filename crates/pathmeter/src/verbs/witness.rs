@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use pathmeter_probes::{Kind, Suite};
 use pathmeter_report::{Style, WitnessOutcome, WitnessRow, witness_table};
 use pathmeter_trace::Reconciled;
-use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
+use pathmeter_vm::Cpu;
+use pathmeter_witness::{Bochs, WITNESS_CPU};
 
 use self::outcome::outcome;
 use self::reconciliation::{Differing, reconciliations};
@@ -128,9 +129,11 @@ impl Both<'_> {
     /// What came of each of these paths, by its index.
     fn outcomes(&self) -> Result<Vec<(usize, WitnessRow)>, Failure> {
         let Self { session, bochs, image, .. } = self;
-        let (outcomes, counted) = self.during("in QEMU", |it| session.count(image, it))?;
-        let seen = self.during("in Bochs", |it| session.witness(image, bochs, it))?;
-        let plan = pathmeter_vm::witness_plan(&session.settings_of(image));
+        let (outcomes, counted) =
+            self.during("in QEMU", |it| pathmeter_witness::count(session, image, it))?;
+        let seen =
+            self.during("in Bochs", |it| pathmeter_witness::witness(session, image, bochs, it))?;
+        let plan = pathmeter_witness::witness_plan(&session.settings_of(image));
         let paths = Suite::Exact.paths().iter().enumerate();
         let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
         let row = |(index, path): (usize, &pathmeter_probes::Path)| {

@@ -19,7 +19,7 @@ use crate::{
 
 /// A process that leads a group of its own: a QEMU, or whatever was named as one. Dropping it ends
 /// the whole group.
-pub(crate) struct Process {
+pub struct Process {
     leader: Child,
     /// How it ended, once that is known. From then on its id may be another process's.
     status: Option<ExitStatus>,
@@ -56,7 +56,7 @@ impl Process {
     }
 
     /// Runs `command` as the leader of a process group. It ends with the thread that calls this.
-    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+    pub fn start(command: &mut Command) -> std::io::Result<Self> {
         let parent = rustix::process::getpid();
         // SAFETY: runs between fork and exec and makes two system calls (prctl and getppid), which
         // are async-signal-safe and allocate nothing.
@@ -67,12 +67,12 @@ impl Process {
     }
 
     /// Its stdout and stderr, if they were piped.
-    pub(crate) fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+    pub fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.leader.stdout.take(), self.leader.stderr.take())
     }
 
     /// Its stdin, if that was piped.
-    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.leader.stdin.take()
     }
 
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// How it ended, if it has; then the rest of its group is ended too.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.has_ended() {
             self.end();
         }

@@ -35,14 +35,15 @@ pub struct Request<'a> {
     pub interrupt: &'a Interrupt,
     /// Told how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Whether the guest boots with its parcel, as it does in Bochs, and is not handed it.
+    /// Whether the guest boots with its parcel, as one in another interpreter does, and is not handed
+    /// it.
     pub boots_with_parcel: bool,
 }
 
 impl Request<'_> {
-    /// The same, for a guest with the same past as the one in Bochs.
+    /// The same, for a guest with the same past as one in another interpreter.
     #[must_use]
-    pub fn as_in_bochs(&self) -> Request<'_> {
+    pub fn that_boots_with_parcel(&self) -> Request<'_> {
         let kernel = Kernel { sha256: self.kernel.sha256.clone(), load: self.kernel.load };
         Request { kernel, boots_with_parcel: true, ..*self }
     }

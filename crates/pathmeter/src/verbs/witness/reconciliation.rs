@@ -12,7 +12,8 @@ use pathmeter_trace::{
     Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,
     reconciled, traced,
 };
-use pathmeter_vm::{TracedWindow, VmError};
+use pathmeter_vm::VmError;
+use pathmeter_witness::TracedWindow;
 
 use super::Both;
 use pathmeter_measure::failure::Failure;
@@ -52,7 +53,7 @@ pub(super) fn reconciliations(
     });
     let wanted: Vec<TracedWindow> = wanted.collect();
     let in_bochs = both.during("traced in Bochs", |progress| {
-        session.witness_traced(image, bochs, &wanted, progress, traced)
+        pathmeter_witness::witness_traced(session, image, bochs, &wanted, progress, traced)
     })?;
     let mut in_bochs = in_bochs.into_iter();
     let reconciled = differing.iter().zip(in_qemu).map(|(one, qemu)| {
@@ -77,7 +78,8 @@ fn in_qemu(
         let one = differing.iter().find(|one| one.index == path);
         executed(trace, one.map_or(0, |one| one.window(0)))
     };
-    let windows = both.session.record_witnessed(both.image, &paths, progress, read)?;
+    let windows =
+        pathmeter_witness::record_witnessed(both.session, both.image, &paths, progress, read)?;
     Ok(windows.into_iter().map(recorded).collect())
 }
 

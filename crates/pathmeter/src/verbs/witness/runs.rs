@@ -66,7 +66,7 @@ impl WitnessProgram {
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
         let in_bochs = both.during("in Bochs", |progress| {
-            guests.witness_program(image, bochs, &parcel, asked, progress)
+            pathmeter_witness::witness_program(&guests, image, bochs, &parcel, asked, progress)
         })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);

@@ -9,7 +9,8 @@ use pathmeter_trace::{
     Account, AccountRow, Accounts, Crossed, Crossing, KernelPlaces, Landmark, SteppedRow, UNNAMED,
     VECTOR, stepped_rows,
 };
-use pathmeter_vm::{Landmarks, Look, MOST_ENTRIES, ProgramEnd, Stop, StopPlace};
+use pathmeter_vm::ProgramEnd;
+use pathmeter_witness::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
 use pathmeter_measure::kernel_names::row_name;
 

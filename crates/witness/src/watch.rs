@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::debugger::{Halt, MOST_PLACES};
+use crate::debugger::{Halt, MOST_PLACES};
 
 /// The begin and end markers of a run (`crates/probes/src/arch/x86_64/stamp.rs`), as the agent has
 /// them once each.
@@ -113,7 +113,7 @@ enum Place {
 
 /// What Bochs is to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(crate) enum Next {
     /// Run until it stops again, after it was told of these places.
     Go,
     /// Execute a single instruction, and stop.
@@ -121,7 +121,7 @@ pub(super) enum Next {
 }
 
 /// What is asked of a Bochs that has stopped.
-pub(super) trait Stopped {
+pub(crate) trait Stopped {
     type Error;
     /// The value of the register of this name.
     fn register(&mut self, name: &str) -> Result<u64, Self::Error>;
@@ -147,7 +147,7 @@ struct Search {
 }
 
 /// The state of a watched guest.
-pub(super) struct Watch {
+pub(crate) struct Watch {
     landmarks: Landmarks,
     places: BTreeMap<u64, Place>,
     open: bool,
@@ -161,7 +161,7 @@ pub(super) struct Watch {
 impl Watch {
     /// Of a kernel with these landmarks; `agent` is the one for programs, which has each marker of
     /// a run once.
-    pub(super) fn new(landmarks: Landmarks, agent: &[u8]) -> Self {
+    pub(crate) fn new(landmarks: Landmarks, agent: &[u8]) -> Self {
         let markers = [(BEGIN, Place::Begin), (END, Place::End)];
         let place = |(bytes, place): ([u8; 8], _)| Some((address_of(agent, &bytes)?, place));
         Self {
@@ -176,17 +176,17 @@ impl Watch {
     }
 
     /// Where it is to stop before anything is executed: at the markers.
-    pub(super) fn first_places(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn first_places(&self) -> impl Iterator<Item = u64> {
         self.places.keys().copied()
     }
 
     /// The stops of the run that has ended.
-    pub(super) fn take(&mut self) -> Vec<Stop> {
+    pub(crate) fn take(&mut self) -> Vec<Stop> {
         std::mem::take(&mut self.stops)
     }
 
     /// Bochs has stopped: what it does next.
-    pub(super) fn stopped<S: Stopped>(
+    pub(crate) fn stopped<S: Stopped>(
         &mut self,
         at: Halt,
         bochs: &mut S,
@@ -353,7 +353,7 @@ fn address_of(elf: &[u8], bytes: &[u8]) -> Option<u64> {
 }
 
 /// Where in the program's memory such bytes of its file are.
-pub(super) fn addresses_of(elf: &[u8], bytes: &[u8]) -> Vec<u64> {
+pub(crate) fn addresses_of(elf: &[u8], bytes: &[u8]) -> Vec<u64> {
     let places = (0..elf.len()).filter(|place| elf[*place..].starts_with(bytes));
     places.filter_map(|place| address_at(elf, place as u64)).collect()
 }

@@ -10,20 +10,20 @@ const PROMPT_END: &[u8] = b"> ";
 /// Breakpoints of each of the two kinds that Bochs has room for (`bx_debug/debug.h`).
 const SLOTS: usize = 16;
 /// The most places at which it can be told to stop.
-pub(super) const MOST_PLACES: usize = 2 * SLOTS;
+pub(crate) const MOST_PLACES: usize = 2 * SLOTS;
 /// The kernel's code segment: `__KERNEL_CS` of Linux for x86-64.
 const KERNEL_SEGMENT: u64 = 0x10;
 
 /// Where it stopped: before the instruction at `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Halt {
+pub(crate) struct Halt {
     /// Steps of its clock until then.
-    pub(super) clock: u64,
-    pub(super) address: u64,
+    pub(crate) clock: u64,
+    pub(crate) address: u64,
 }
 
 /// Whether an answer is complete.
-pub(super) fn is_whole(answer: &[u8]) -> bool {
+pub(crate) fn is_whole(answer: &[u8]) -> bool {
     let place = answer.windows(PROMPT.len()).rposition(|bytes| bytes == PROMPT);
     let number = place.and_then(|place| answer[place + PROMPT.len()..].strip_suffix(PROMPT_END));
     number.is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
@@ -31,7 +31,7 @@ pub(super) fn is_whole(answer: &[u8]) -> bool {
 
 /// The command that has it stop at the place that is the `number`th, counted from 0. One kind of
 /// breakpoint goes by the linear address, one by the segment's, which is the kernel's.
-pub(super) fn stop_at(number: usize, address: u64) -> String {
+pub(crate) fn stop_at(number: usize, address: u64) -> String {
     if number < SLOTS {
         format!("lb {address:#x}")
     } else {
@@ -40,12 +40,12 @@ pub(super) fn stop_at(number: usize, address: u64) -> String {
 }
 
 /// Of an answer to a command that is done without a word.
-pub(super) fn is_refusal(answer: &str) -> bool {
+pub(crate) fn is_refusal(answer: &str) -> bool {
     answer.contains("Error") || answer.contains("syntax")
 }
 
 /// Where it stopped, of an answer that tells.
-pub(super) fn halt(answer: &str) -> Option<Halt> {
+pub(crate) fn halt(answer: &str) -> Option<Halt> {
     let after = answer.rsplit_once("Next at t=")?.1;
     let (clock, line) = after.split_once('\n')?;
     let place = line.split_once("] ")?.1;
@@ -55,13 +55,13 @@ pub(super) fn halt(answer: &str) -> Option<Halt> {
 }
 
 /// A register, of the answer to `r`.
-pub(super) fn register(answer: &str, name: &str) -> Option<u64> {
+pub(crate) fn register(answer: &str, name: &str) -> Option<u64> {
     let line = answer.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))?;
     u64::from_str_radix(&line.trim().replace('_', ""), 16).ok()
 }
 
 /// What stands in memory, of the answer to `x`: the numbers after each line's address.
-pub(super) fn numbers(answer: &str) -> Option<Vec<u64>> {
+pub(crate) fn numbers(answer: &str) -> Option<Vec<u64>> {
     let lines = answer.lines().filter_map(|line| line.split_once(">:\t"));
     let words = lines.flat_map(|(_, words)| words.split_whitespace());
     words.map(|word| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok()).collect()

@@ -7,9 +7,10 @@
 //! Source: Xen `public/arch-x86/hvm/start_info.h` (PVH).
 
 use pathmeter_image::{Loadable, loadable};
+use pathmeter_vm::VmError;
 
 /// Where the low file belongs. `firmware/bochs.S` has the first three addresses, too.
-pub(super) const LOW_AT: usize = 0x2000;
+pub(crate) const LOW_AT: usize = 0x2000;
 /// Entry of the kernel, begin and end of the high file: 4 bytes each.
 const NUMBERS: usize = 0x2800;
 const MODULES: usize = 0x2040;
@@ -33,15 +34,15 @@ const HIGHEST: u64 = 3 << 30;
 
 /// The two files, and where the high one belongs.
 #[derive(Debug)]
-pub(super) struct Memory {
-    pub(super) low: Vec<u8>,
-    pub(super) high: Vec<u8>,
-    pub(super) high_at: u64,
+pub(crate) struct Memory {
+    pub(crate) low: Vec<u8>,
+    pub(crate) high: Vec<u8>,
+    pub(crate) high_at: u64,
 }
 
 /// Why a kernel can't be placed in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unplaceable {
+pub(crate) enum Unplaceable {
     /// The kernel has no PVH entry, or is not to be loaded from 1 MiB on.
     #[error("this kernel has no PVH entry (CONFIG_PVH) to start it at")]
     NoEntry,
@@ -56,9 +57,17 @@ pub enum Unplaceable {
     Words,
 }
 
+impl From<Unplaceable> for VmError {
+    fn from(why: Unplaceable) -> Self {
+        let more = matches!(why, Unplaceable::TooSmall { .. });
+        let help = more.then_some("give it more with --memory MIB");
+        Self::Interpreter { why: why.to_string(), help }
+    }
+}
+
 impl Memory {
     /// Of a machine with so many MiB.
-    pub(super) fn new(
+    pub(crate) fn new(
         vmlinux: &[u8],
         initramfs: &[u8],
         words: &str,

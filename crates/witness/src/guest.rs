@@ -1,5 +1,4 @@
-//! The guest in Bochs, a second interpreter that shares nothing with QEMU: a witness for what
-//! QEMU's clock says.
+//! The guest in Bochs, which shares nothing with QEMU.
 //!
 //! The same kernel, words, agent and plan are executed; the agent does not know the difference. Its
 //! messages go to port 0xe9, which Bochs prints on its standard output, after a few lines of its
@@ -9,49 +8,30 @@
 //! instruction. It has no step in which such an instruction only sees that it is done
 //! (`checks` in `docs/reference/count-format.md`), as QEMU's has.
 
-mod debugger;
-mod machine;
-mod memory;
-pub(crate) mod suite;
-mod traces;
-mod watch;
-
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::mem::take;
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path as FilePath, PathBuf};
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use command_fds::{CommandFdExt, FdMapping};
+use pathmeter_vm::elsewhere::{
+    Bounds, Deadline, Extra, Guest, GuestCause, Origin, Process, Step, Tail, memory_file,
+    read_available,
+};
+use pathmeter_vm::{Firmware, INIT, Interrupt, PATHS, Settings, VmError};
 use pathmeter_wire::{Kind, MAGIC, MAX_FRAME, RawFrame, message::Memory as Symbols, next_frame};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-pub use machine::WITNESS_CPU;
-pub(crate) use machine::is_intels;
-pub use memory::Unplaceable;
-pub use traces::TracedWindow;
-pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
-
-use crate::{
-    INIT, Interrupt, PATHS, Settings, VmError,
-    arch::Firmware,
-    console::Tail,
-    deadline::Deadline,
-    error::{GuestCause, Step},
-    guest::{Bounds, Extra, Guest},
-    machine::{Origin, fd as qemu_fd},
-    qemu::memory_file::memory_file,
-    qemu::process::Process,
-    qemu::query::ask,
-    stream::read_available,
-};
-use machine::{configuration, fd};
-use memory::Memory;
-use traces::Traces;
-use watch::{Next, Stopped, Watch};
+use crate::bochs::Bochs;
+use crate::debugger;
+use crate::machine::{configuration, fd};
+use crate::memory::{Memory, Unplaceable};
+use crate::traces::{TracedWindow, Traces};
+use crate::watch::{Landmarks, Next, Stop, Stopped, Watch};
 
 /// `firmware/bochs.S`.
 const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bochs.rom"));
@@ -71,57 +51,37 @@ const GO: &str = "c";
 const AT_ONCE: u64 = 512;
 /// The first breakpoints are at the markers of a run; these are always heeded.
 const MARKERS: usize = 2;
-/// First major version that has CPUs of its own list only (3.1 was tried).
-const FIRST_WITHOUT_GENERIC: u32 = 3;
-/// What the program is called if the user does not say.
-const NAME: &str = "bochs";
 
-#[derive(Clone, Debug)]
-pub struct Bochs {
-    path: PathBuf,
-    /// Its version: `2.7`.
-    pub version: String,
+/// A Bochs, and what it is to stop at.
+pub(crate) struct BochsHost {
+    bochs: Bochs,
+    /// Where it stops while a program runs.
+    landmarks: Option<Landmarks>,
+    /// The windows that the next guest traces, each with the pipe that its trace goes to.
+    traces: Cell<Vec<(TracedWindow, File)>>,
 }
 
-impl Bochs {
-    /// The Bochs at `chosen`, or on `PATH`.
-    ///
-    /// # Errors
-    /// [`VmError::Bochs`]: it can't be run, or is something else.
-    pub fn find(chosen: Option<&FilePath>, interrupt: &Interrupt) -> Result<Self, VmError> {
-        let path = chosen.unwrap_or(FilePath::new(NAME)).to_owned();
-        let absent = |how: String| VmError::Bochs { path: path.clone(), how };
-        let answer = match ask(&path, &["--help"], vec![], interrupt) {
-            Ok(answer) => answer.output + &answer.errors,
-            Err(VmError::Interrupted) => return Err(VmError::Interrupted),
-            Err(_) => return Err(absent("it can't be run".to_owned())),
-        };
-        let version = answer
-            .split("Bochs x86 Emulator ")
-            .nth(1)
-            .and_then(|rest| rest.split_whitespace().next().map(str::to_owned));
-        let version =
-            version.ok_or_else(|| absent("it does not say that it is Bochs".to_owned()))?;
-        if is_too_new(&version) {
-            return Err(absent(format!(
-                "it is version {version}, which can't put a CPU together from features"
-            )));
-        }
-        Ok(Self { path, version })
+impl BochsHost {
+    /// One that stops nowhere.
+    pub(crate) fn of(bochs: &Bochs) -> Self {
+        Self { bochs: bochs.clone(), landmarks: None, traces: Cell::default() }
+    }
+
+    /// The same, which stops at these places while a program runs.
+    pub(crate) fn with_landmarks(self, landmarks: Landmarks) -> Self {
+        Self { landmarks: Some(landmarks), ..self }
+    }
+
+    /// The same, whose next guest traces these windows.
+    pub(crate) fn with_traces(self, traces: Vec<(TracedWindow, File)>) -> Self {
+        Self { traces: Cell::new(traces), ..self }
     }
 }
 
-/// The machine's memory, of the kernel and the initramfs among these files.
-fn memory_of(settings: &Settings, files: Vec<(i32, OwnedFd)>) -> Result<Memory, VmError> {
-    let [mut kernel, mut initramfs] = [vec![], vec![]];
-    for (number, file) in files {
-        match number {
-            qemu_fd::KERNEL => kernel = contents(file)?,
-            qemu_fd::INITRAMFS => initramfs = contents(file)?,
-            _ => {}
-        }
-    }
-    Ok(Memory::new(&kernel, &initramfs, &settings.command_line(), settings.memory_mib)?)
+/// The machine's memory, of the kernel and the initramfs.
+fn memory_of(settings: &Settings, files: [Option<File>; 2]) -> Result<Memory, VmError> {
+    let [kernel, initramfs] = files.map(|file| file.map_or(Ok(vec![]), contents));
+    Ok(Memory::new(&kernel?, &initramfs?, &settings.command_line(), settings.memory_mib)?)
 }
 
 /// What it prints, which does not block, and what it is told by.
@@ -136,12 +96,6 @@ fn channels(process: &mut Process) -> Result<(ChildStdout, ChildStderr, ChildStd
         unblocked.map_err(|error| host("preparing Bochs' output", error.into()))?;
     }
     Ok((output, errors, commands))
-}
-
-/// Whether it lacks the model `bx_generic` and the option `cpuid`, as 3.1 does.
-fn is_too_new(version: &str) -> bool {
-    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-    major.is_some_and(|major| major >= FIRST_WITHOUT_GENERIC)
 }
 
 /// A guest in Bochs. Dropping it ends Bochs.
@@ -168,24 +122,25 @@ pub(crate) struct BochsGuest {
 }
 
 impl Guest for BochsGuest {
-    type Host = Bochs;
+    type Host = BochsHost;
 
     /// Runs at once: there is nothing to be done before.
     fn start(
-        bochs: &Bochs,
+        host: &BochsHost,
         bounds: Bounds<'_>,
         settings: &Settings,
         (_, firmware): (Origin, Firmware),
         extra: Extra,
     ) -> Result<Self, VmError> {
         if firmware != Firmware::Own {
-            return Err(VmError::Unplaceable(Unplaceable::NoEntry));
+            return Err(Unplaceable::NoEntry.into());
         }
-        let memory = memory_of(settings, extra.files)?;
-        let mut process = spawn(bochs, settings, &memory)?;
+        let memory = memory_of(settings, extra.boot_files())?;
+        let mut process = spawn(&host.bochs, settings, &memory)?;
         let (output, errors, commands) = channels(&mut process)?;
-        let watch = extra.landmarks.map(|landmarks| Watch::new(landmarks, INIT));
-        let traces = (!extra.traces.is_empty()).then(|| Traces::new(extra.traces, PATHS));
+        let watch = host.landmarks.clone().map(|landmarks| Watch::new(landmarks, INIT));
+        let traces = host.traces.take();
+        let traces = (!traces.is_empty()).then(|| Traces::new(traces, PATHS));
         if traces.is_some() {
             // With less room it only takes longer.
             let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
@@ -503,9 +458,8 @@ fn spawn(bochs: &Bochs, settings: &Settings, memory: &Memory) -> Result<Process,
     Process::start(&mut command).map_err(starting)
 }
 
-fn contents(file: OwnedFd) -> Result<Vec<u8>, VmError> {
+fn contents(mut file: File) -> Result<Vec<u8>, VmError> {
     let failed = |error| host("reading a file in memory", error);
-    let mut file = File::from(file);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0)).map_err(failed)?;
     file.read_to_end(&mut bytes).map_err(failed)?;
@@ -514,15 +468,4 @@ fn contents(file: OwnedFd) -> Result<Vec<u8>, VmError> {
 
 fn host(what: &'static str, source: std::io::Error) -> VmError {
     VmError::Host { what, source }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_bochs_without_the_generic_cpu_is_too_new() {
-        assert_eq!(["2.7", "2.8", "x"].map(is_too_new), [false; 3]);
-        assert_eq!(["3.0", "3.1", "10"].map(is_too_new), [true; 3]);
-    }
 }

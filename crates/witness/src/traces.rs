@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 use std::mem::take;
 
-use super::watch::addresses_of;
+use crate::watch::addresses_of;
 
 /// The marker of a path's begin and end (`crates/probes/src/arch/x86_64/stamp.rs`).
 const PATH: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 3, b'M', b'P'];
@@ -34,7 +34,7 @@ pub struct TracedWindow {
 }
 
 /// The windows to trace, and how far they are.
-pub(super) struct Traces {
+pub(crate) struct Traces {
     /// The markers of paths; the first breakpoints are at these.
     places: Vec<u64>,
     /// The windows that are wanted, each with its pipe.
@@ -54,7 +54,7 @@ pub(super) struct Traces {
 
 impl Traces {
     /// Of windows of what the `agent` executes, each with its pipe.
-    pub(super) fn new(wanted: Vec<(TracedWindow, File)>, agent: &[u8]) -> Self {
+    pub(crate) fn new(wanted: Vec<(TracedWindow, File)>, agent: &[u8]) -> Self {
         let places = addresses_of(agent, &PATH);
         Self {
             breakpoints: places.len(),
@@ -69,13 +69,13 @@ impl Traces {
     }
 
     /// Where Bochs has to stop from the beginning.
-    pub(super) fn places(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn places(&self) -> impl Iterator<Item = u64> {
         self.places.iter().copied()
     }
 
     /// It has stopped at this address, and the agent last said that it is at this path: what its
     /// debugger has to be told before it goes on.
-    pub(super) fn stopped(&mut self, address: u64, path: Option<usize>) -> Vec<String> {
+    pub(crate) fn stopped(&mut self, address: u64, path: Option<usize>) -> Vec<String> {
         if self.places.contains(&address) {
             let mut commands = self.close();
             let is_end = self.open.is_some() && self.open == path;
@@ -127,17 +127,17 @@ impl Traces {
     }
 
     /// How Bochs goes on: in pieces while it traces, or by the command `go`.
-    pub(super) fn go(&self, go: &'static str) -> &'static str {
+    pub(crate) fn go(&self, go: &'static str) -> &'static str {
         if self.tracing { PIECE } else { go }
     }
 
     /// Whether a window is traced.
-    pub(super) fn are_on(&self) -> bool {
+    pub(crate) fn are_on(&self) -> bool {
         self.tracing
     }
 
     /// Hands on what was printed, but for the last lines, while a window is traced.
-    pub(super) fn pass(&mut self, printed: &mut Vec<u8>) {
+    pub(crate) fn pass(&mut self, printed: &mut Vec<u8>) {
         let Some(most) = printed.len().checked_sub(KEPT).filter(|_| self.tracing) else { return };
         let passed = self.pass_lines(&printed[..most]);
         printed.drain(..passed);
@@ -145,7 +145,7 @@ impl Traces {
 
     /// Hands on the whole lines of what was printed, if a window is traced: not the prompt at a
     /// stop, after which the next line begins. How many bytes they have.
-    pub(super) fn pass_lines(&mut self, printed: &[u8]) -> usize {
+    pub(crate) fn pass_lines(&mut self, printed: &[u8]) -> usize {
         let whole = printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let Some((_, pipe)) = self.current.as_mut().filter(|_| self.tracing) else { return whole };
         // Who reads may have what was asked for, and have gone.
@@ -168,7 +168,7 @@ mod tests {
     fn traces(window: u64) -> (Traces, File) {
         let (output, input) = rustix::pipe::pipe().unwrap();
         let window = TracedWindow { path: 7, stamps: vec![STAMP, STAMP + 64], window };
-        let traces = Traces::new(vec![(window, File::from(input))], crate::PATHS);
+        let traces = Traces::new(vec![(window, File::from(input))], pathmeter_vm::PATHS);
         (traces, File::from(output))
     }
 

@@ -5,15 +5,14 @@ use std::fs::File;
 use std::thread::Builder;
 
 use pathmeter_probes::{Path, Round, Suite};
+use pathmeter_vm::elsewhere::{boot_paths, boot_plan, boot_program};
+use pathmeter_vm::{Parcel, PathOutcome, Plan, RanProgram, Request, Settings, VmError};
 
-use crate::{
-    Bochs, PathOutcome, Plan, Request, Settings, TracedWindow, VmError,
-    arch::x86_64::bochs::{BochsGuest, is_intels},
-    guest::Extra,
-    run::agent_run::{AgentEvent, AgentRun},
-    run::measure::run_all,
-    run::ready::boot_whole,
-};
+use crate::bochs::Bochs;
+use crate::guest::{BochsGuest, BochsHost};
+use crate::machine::is_intels;
+use crate::traces::TracedWindow;
+use crate::watch::{Landmarks, Stop};
 
 /// The paths that the CPU which Bochs puts together can't execute, unless it is Intel's: it has
 /// AMD's `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`). It would end the 32-bit
@@ -35,21 +34,9 @@ pub fn witness_plan(settings: &Settings) -> Plan {
 
 /// Executes the [`witness_plan`] in Bochs: what came of each path, in the order of the suite. Those
 /// that are left out have failed.
-pub fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
+pub(crate) fn witness(bochs: &Bochs, request: &Request<'_>) -> Result<Vec<PathOutcome>, VmError> {
     let plan = witness_plan(request.settings);
-    let guest = booted(bochs, request, &plan, Extra::default())?;
-    Ok(run_all(AgentRun::resume(request, guest, &plan)?)?.finish())
-}
-
-/// A guest at READY that has this plan.
-fn booted(
-    bochs: &Bochs,
-    request: &Request<'_>,
-    plan: &Plan,
-    extra: Extra,
-) -> Result<BochsGuest, VmError> {
-    boot_whole(bochs, request, request.settings, &request.parcel_of(plan), extra)
-        .map(|(guest, _)| guest)
+    boot_plan::<BochsGuest>(&BochsHost::of(bochs), request, &plan)
 }
 
 /// Executes the same once more, up to the last of these windows' paths, each of which has one, and
@@ -59,7 +46,7 @@ fn booted(
 ///
 /// # Errors
 /// What keeps the guest from being run.
-pub fn witness_traced<R: Send>(
+pub(crate) fn witness_traced<R: Send>(
     bochs: &Bochs,
     request: &Request<'_>,
     windows: &[TracedWindow],
@@ -102,17 +89,35 @@ fn run_traced(
 ) -> Result<(), VmError> {
     let plan = witness_plan(request.settings);
     let paths: Vec<usize> = traces.iter().map(|(window, _)| window.path).collect();
-    let extra = Extra { traces, ..Extra::default() };
-    let guest = booted(bochs, request, &plan, extra)?;
-    let mut run = AgentRun::resume(request, guest, &plan)?;
-    while !paths.iter().all(|path| run.has_run(*path)) && run.hear()? != AgentEvent::Done {}
-    Ok(())
+    let host = BochsHost::of(bochs).with_traces(traces);
+    boot_paths::<BochsGuest>(&host, request, (&plan, &paths))
+}
+
+/// Executes a program in a Bochs that boots with the job in its initramfs, and stops at the
+/// landmarks. Its stops in each run are what was counted.
+///
+/// # Errors
+/// What keeps the guest from being run.
+pub(crate) fn witness_program(
+    bochs: &Bochs,
+    request: &Request<'_>,
+    parcel: &Parcel,
+    runs: u32,
+    landmarks: Landmarks,
+) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
+    let host = BochsHost::of(bochs).with_landmarks(landmarks);
+    let mut stops = Vec::new();
+    let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
+    let ran = boot_program(&host, request, parcel, runs, ended)?;
+    let RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: () } =
+        ran;
+    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: stops })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Cpu;
+    use pathmeter_vm::Cpu;
 
     #[test]
     fn only_intels_cpu_executes_what_enters_by_the_fast_32_bit_entry() {

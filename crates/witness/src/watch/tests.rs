@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use super::*;
-use crate::INIT;
+use pathmeter_vm::INIT;
 
 const ENTRY: u64 = 0xffff_ffff_8100_0100;
 const FAULT: u64 = 0xffff_ffff_8100_0200;

@@ -1,7 +1,8 @@
 //! The machine that Bochs makes: its configuration, as data.
 
-use super::memory::LOW_AT;
-use crate::Settings;
+use pathmeter_vm::Settings;
+
+use crate::memory::LOW_AT;
 
 /// The CPU on which QEMU and Bochs agree, as QEMU's text: what both interpreters have of the
 /// profile `plain`. Bochs 2.7 reports no feature of CPUID's leaf 7 for a CPU that is put together
@@ -27,11 +28,11 @@ const SPEED: u32 = 1_000_000_000;
 const BEGIN: u32 = 1_577_836_800;
 
 /// Descriptors that a Bochs process inherits, by number.
-pub(super) mod fd {
-    pub(in super::super) const CONFIGURATION: i32 = 3;
-    pub(in super::super) const FIRMWARE: i32 = 4;
-    pub(in super::super) const LOW: i32 = 5;
-    pub(in super::super) const HIGH: i32 = 6;
+pub(crate) mod fd {
+    pub(crate) const CONFIGURATION: i32 = 3;
+    pub(crate) const FIRMWARE: i32 = 4;
+    pub(crate) const LOW: i32 = 5;
+    pub(crate) const HIGH: i32 = 6;
 }
 
 /// A vendor of CPUs, as they say it.
@@ -49,7 +50,7 @@ pub(crate) fn is_intels(settings: &Settings) -> bool {
 /// Few devices, as QEMU's machine has, so that a kernel is as busy with them. No serial port: at
 /// its real speed a line of a kernel's takes as long as a path's measurement. What is written to
 /// port 0xe9, as the agent's messages are, Bochs prints.
-pub(super) fn configuration(settings: &Settings, high_at: u64) -> String {
+pub(crate) fn configuration(settings: &Settings, high_at: u64) -> String {
     let vendor = if is_intels(settings) { INTEL } else { "AuthenticAMD" };
     let memory = settings.memory_mib;
     let file = |number: i32| format!("/proc/self/fd/{number}");
