@@ -1,4 +1,12 @@
-//! Finds Bochs and learns its version.
+//! Bochs, and what it executes. This file finds it and learns its version.
+
+mod debugger;
+mod guest;
+pub(crate) mod machine;
+mod memory;
+pub(crate) mod suite;
+pub(crate) mod traces;
+pub(crate) mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +24,7 @@ const INSTALL_HELP: &str = "install Bochs 2.7 or newer with its SDL display (Deb
 /// A Bochs that can run guests.
 #[derive(Clone, Debug)]
 pub struct Bochs {
-    pub(crate) path: PathBuf,
+    path: PathBuf,
     /// Its version: `2.7`.
     pub version: String,
 }

@@ -5,18 +5,13 @@
 //! bounded and checked. Nothing is printed here, and no result depends on it.
 
 mod bochs;
-mod debugger;
-mod guest;
-mod machine;
-mod memory;
+mod both;
+mod paths;
+mod program;
 mod session;
-mod suite;
-mod traces;
-mod watch;
+mod table;
 
 pub use bochs::Bochs;
-pub use machine::WITNESS_CPU;
-pub use session::{count, record_witnessed, witness, witness_program, witness_traced};
-pub use suite::witness_plan;
-pub use traces::TracedWindow;
-pub use watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
+pub use bochs::machine::WITNESS_CPU;
+pub use both::{Both, Show};
+pub use program::WitnessProgram;

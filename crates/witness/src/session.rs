@@ -10,12 +10,12 @@ use pathmeter_trace::Counting;
 use pathmeter_vm::{Execution, Parcel, PathOutcome, RanProgram, RecordingLimits, VmError};
 
 use crate::bochs::Bochs;
-use crate::suite::{self, witness_plan};
-use crate::traces::TracedWindow;
-use crate::watch::{Landmarks, Stop};
+use crate::bochs::suite::{self, witness_plan};
+use crate::bochs::traces::TracedWindow;
+use crate::bochs::watch::{Landmarks, Stop};
 
 /// What came of the paths that a witness is asked about, and what was counted, run anew.
-pub fn count(
+pub(crate) fn count(
     session: &Session,
     image: &Image,
     progress: Report<'_>,
@@ -30,7 +30,7 @@ pub fn count(
 }
 
 /// What came of the same paths in Bochs.
-pub fn witness(
+pub(crate) fn witness(
     session: &Session,
     image: &Image,
     bochs: &Bochs,
@@ -40,7 +40,7 @@ pub fn witness(
 }
 
 /// Runs the program of `parcel` in Bochs, which stops at the landmarks.
-pub fn witness_program(
+pub(crate) fn witness_program(
     session: &Session,
     image: &Image,
     bochs: &Bochs,
@@ -54,7 +54,7 @@ pub fn witness_program(
 }
 
 /// The same of what a witness is asked about, in QEMU, the warm-up included.
-pub fn record_witnessed<R: Send>(
+pub(crate) fn record_witnessed<R: Send>(
     session: &Session,
     image: &Image,
     paths: &[usize],
@@ -74,7 +74,7 @@ pub fn record_witnessed<R: Send>(
 }
 
 /// What `read` makes of the traces of these windows in Bochs, run anew.
-pub fn witness_traced<R: Send>(
+pub(crate) fn witness_traced<R: Send>(
     session: &Session,
     image: &Image,
     bochs: &Bochs,

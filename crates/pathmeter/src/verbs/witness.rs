@@ -1,34 +1,20 @@
 //! `pathmeter witness`: the paths of a kernel in QEMU and in Bochs, a second interpreter.
 
-mod outcome;
-mod reconciliation;
-mod runs;
-
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use pathmeter_probes::{Kind, Suite};
-use pathmeter_report::{Style, WitnessOutcome, WitnessRow, witness_table};
-use pathmeter_trace::Reconciled;
 use pathmeter_vm::Cpu;
-use pathmeter_witness::{Bochs, WITNESS_CPU};
+use pathmeter_witness::{Bochs, Both, Show, WITNESS_CPU, WitnessProgram};
 
-use self::outcome::outcome;
-use self::reconciliation::{Differing, reconciliations};
-use self::runs::WitnessProgram;
-use crate::cli::{GuestArgs, WitnessArgs};
+use crate::cli::{GuestArgs, PackingArgs, WitnessArgs};
+use crate::packing;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::session::Report;
 use pathmeter_measure::subject::Subject;
 use pathmeter_model::clean;
-
-/// Why a path is left out in both.
-const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code only";
 
 /// Measures each subject in both, and prints a table of each.
 pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -44,13 +30,14 @@ pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> 
             help: "name a subject with one".to_owned(),
         });
     }
-    let program = WitnessProgram::of(&args.packing, &guest, screen)?;
+    let program = program(&args.packing, &guest, screen)?;
     let mut all_agree = true;
     for image in &images {
-        let both = Both { session: &session, bochs: &bochs, image, board: Board::new(screen) };
+        let show = Lines { name: image.subject().name, board: Board::new(screen) };
+        let both = Both { session: &session, bochs: &bochs, image, show };
         let (table, agree) = match &program {
-            Some(program) => program.table(&both, screen.style())?,
-            None => both.table(screen.style())?,
+            Some(program) => both.compare_program(program, screen.style())?,
+            None => both.compare_paths(screen.style())?,
         };
         let title = format!(
             "{}: QEMU {} and Bochs {}",
@@ -86,65 +73,27 @@ fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
     })
 }
 
-/// A kernel in both interpreters.
-struct Both<'a> {
-    session: &'a Session,
-    bochs: &'a Bochs,
-    image: &'a Image,
+/// The program that the arguments name; None if they name none.
+fn program(
+    packing: &PackingArgs,
+    guest: &GuestArgs,
+    screen: &Screen,
+) -> Result<Option<WitnessProgram>, Failure> {
+    if packing.command.is_empty() {
+        return Ok(None);
+    }
+    let packed = packing::pack(&packing.command, &packing.files, screen)?;
+    WitnessProgram::new(packed, guest.runs(), guest.memory).map(Some)
+}
+
+/// The lines of a kernel on the board.
+struct Lines {
+    name: String,
     board: Board,
 }
 
-impl Both<'_> {
-    /// Does work in one of them, which its line on the board tells.
+impl Show for Lines {
     fn during<T>(&self, place: &str, work: impl FnOnce(Report<'_>) -> T) -> T {
-        self.board.during(format!("{} {place}", self.image.subject().name), work)
-    }
-
-    /// The table of the paths, and whether the two agree on all of them, or differ only where the
-    /// kernel decided differently.
-    fn table(&self, style: Style) -> Result<(String, bool), Failure> {
-        let rows = self.rows()?;
-        Ok((witness_table(&rows, style), rows.iter().all(WitnessRow::agrees)))
-    }
-
-    /// A row for each path that has windows.
-    fn rows(&self) -> Result<Vec<WitnessRow>, Failure> {
-        let mut rows = self.outcomes()?;
-        let differing = rows.iter().filter_map(|(index, row)| match row.outcome {
-            WitnessOutcome::Both(counts) if !counts.agree() => {
-                Some(Differing { index: *index, counts })
-            }
-            _ => None,
-        });
-        let differing: Vec<Differing> = differing.collect();
-        let why = reconciliations(self, &differing)?;
-        let mut why: HashMap<usize, Reconciled> =
-            differing.iter().map(|one| one.index).zip(why).collect();
-        for (index, row) in &mut rows {
-            row.reconciled = why.remove(index);
-        }
-        Ok(rows.into_iter().map(|(_, row)| row).collect())
-    }
-
-    /// What came of each of these paths, by its index.
-    fn outcomes(&self) -> Result<Vec<(usize, WitnessRow)>, Failure> {
-        let Self { session, bochs, image, .. } = self;
-        let (outcomes, counted) =
-            self.during("in QEMU", |it| pathmeter_witness::count(session, image, it))?;
-        let seen =
-            self.during("in Bochs", |it| pathmeter_witness::witness(session, image, bochs, it))?;
-        let plan = pathmeter_witness::witness_plan(&session.settings_of(image));
-        let paths = Suite::Exact.paths().iter().enumerate();
-        let paths = paths.filter(|(_, path)| matches!(path.kind, Kind::Windows(_)));
-        let row = |(index, path): (usize, &pathmeter_probes::Path)| {
-            let outcome = if plan.skips(index) {
-                WitnessOutcome::Not(REFUSED.to_owned())
-            } else {
-                let windows = counted.of_run(index, 0, &outcomes[index]);
-                outcome(windows, &outcomes[index], &seen[index])
-            };
-            (index, WitnessRow { path: path.name.to_owned(), outcome, reconciled: None })
-        };
-        Ok(paths.map(row).collect())
+        self.board.during(format!("{} {place}", self.name), work)
     }
 }

@@ -13,25 +13,28 @@ use crate::tables::dependencies;
 type Layers = &'static [&'static str];
 
 /// The crates whose modules have an order.
-const LAYERS: &[(&str, Layers)] = &[(
-    "vm",
-    &[
-        "console",
-        "deadline",
-        "interrupt",
-        "progress",
-        "stream",
-        "gdb",
-        "cache",
-        "arch",
-        "condition",
-        "machine",
-        "error",
-        "qemu",
-        "guest",
-        "run",
-    ],
-)];
+const LAYERS: &[(&str, Layers)] = &[
+    (
+        "vm",
+        &[
+            "console",
+            "deadline",
+            "interrupt",
+            "progress",
+            "stream",
+            "gdb",
+            "cache",
+            "arch",
+            "condition",
+            "machine",
+            "error",
+            "qemu",
+            "guest",
+            "run",
+        ],
+    ),
+    ("witness", &["bochs", "session", "both", "table", "paths", "program"]),
+];
 
 /// Crates, each with one that it must not depend on, by others neither, and why.
 const APART: &[(&str, &str, &str)] = &[

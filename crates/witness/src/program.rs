@@ -3,51 +3,52 @@
 
 mod rows;
 
-use pathmeter_report::{Style, WitnessRun, witness_rows_table, witness_runs_table};
-use pathmeter_trace::{Account, Accounts, Event, class_table};
-use pathmeter_vm::{Accounting, ProgramEnd, RanProgram, Written};
-
-use super::Both;
-use crate::cli::{GuestArgs, PackingArgs};
-use crate::packing;
-use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::packed_program::{PackedProgram, memory_for};
 use pathmeter_measure::program_failure::unmeasured;
 use pathmeter_measure::program_result::kernel_names;
+use pathmeter_pack::Packed;
+use pathmeter_report::Style;
+use pathmeter_trace::{Account, Accounts, Event, class_table};
+use pathmeter_vm::{Accounting, ProgramEnd, RanProgram, Written};
 
-/// The program that is to be executed in both.
-pub(super) struct WitnessProgram {
+use crate::both::{Both, Show};
+use crate::session::witness_program;
+use crate::table::{WitnessRun, rows_table, runs_table};
+
+/// A program that is executed in both.
+pub struct WitnessProgram {
     packed: PackedProgram,
     memory_mib: u32,
 }
 
 impl WitnessProgram {
-    /// The program that the arguments name; None if they name none.
-    pub(super) fn of(
-        packing: &PackingArgs,
-        guest: &GuestArgs,
-        screen: &Screen,
-    ) -> Result<Option<Self>, Failure> {
-        if packing.command.is_empty() {
-            return Ok(None);
-        }
-        let packed = packing::pack(&packing.command, &packing.files, screen)?;
-        let memory_mib = guest.memory.max(memory_for(packed.bytes));
-        let packed = PackedProgram::new(packed, guest.runs(), memory_mib, 0);
+    /// Of so many runs, in guests of as much memory at least, in MiB.
+    ///
+    /// # Errors
+    /// A guest can't be handed it.
+    pub fn new(packed: Packed, runs: u32, memory_mib: u32) -> Result<Self, Failure> {
+        let memory_mib = memory_mib.max(memory_for(packed.bytes));
+        let packed = PackedProgram::new(packed, runs, memory_mib, 0);
         packed.check()?;
-        Ok(Some(Self { packed, memory_mib }))
+        Ok(Self { packed, memory_mib })
     }
+}
 
-    /// Executes it on the kernel: the table, and whether the two agree in every run.
-    pub(super) fn table(&self, both: &Both<'_>, style: Style) -> Result<(String, bool), Failure> {
-        let Both { session, bochs, image, .. } = both;
-        let guests = session.with_memory(self.memory_mib);
-        let parcel = self.packed.parcel_under(&session.settings_of(image).condition);
+impl<S: Show> Both<'_, S> {
+    /// Executes a program on the kernel: the table, and whether the two agree in every run.
+    pub fn compare_program(
+        &self,
+        program: &WitnessProgram,
+        style: Style,
+    ) -> Result<(String, bool), Failure> {
+        let Self { session, bochs, image, .. } = self;
+        let guests = session.with_memory(program.memory_mib);
+        let parcel = program.packed.parcel_under(&session.settings_of(image).condition);
         // Bochs boots with the program, and so does QEMU: both kernels have the same past.
         let parcel = parcel.in_initramfs();
-        let runs = self.packed.runs();
-        let (kernel, in_qemu) = both.during("in QEMU", |progress| {
+        let runs = program.packed.runs();
+        let (kernel, in_qemu) = self.during("in QEMU", |progress| {
             let kernel = kernel_names(session, image, &[], progress)?;
             let (places, classes) = (&kernel.places.table(&[], &[]), &class_table(false));
             let asked = Accounting {
@@ -65,18 +66,18 @@ impl WitnessProgram {
         })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);
-        let in_bochs = both.during("in Bochs", |progress| {
-            pathmeter_witness::witness_program(&guests, image, bochs, &parcel, asked, progress)
+        let in_bochs = self.during("in Bochs", |progress| {
+            witness_program(&guests, image, bochs, &parcel, asked, progress)
         })?;
         let by_row = map.rows(&in_qemu.counts, (&in_bochs.counts, &in_bochs.runs), &kernel.places);
         let remark = outputs_remark([&in_qemu.outputs, &in_bochs.outputs]);
         let rows = in_both(in_qemu, &in_bochs.runs).map_err(|what| unmeasured(image, what))?;
         let agree = rows.iter().all(|row| row.difference() == 0);
         let by_row = match by_row {
-            Ok(rows) => witness_rows_table(&rows, style),
+            Ok(rows) => rows_table(&rows, style),
             Err(why) => format!("There is no table by row: {why}.\n"),
         };
-        Ok((witness_runs_table(&rows, style) + "\n" + &by_row + &remark, agree))
+        Ok((runs_table(&rows, style) + "\n" + &by_row + &remark, agree))
     }
 }
 

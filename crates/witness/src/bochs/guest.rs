@@ -27,11 +27,11 @@ use pathmeter_wire::{Kind, MAGIC, MAX_FRAME, RawFrame, message::Memory as Symbol
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::bochs::Bochs;
-use crate::debugger;
-use crate::machine::{configuration, fd};
-use crate::memory::{Memory, Unplaceable};
-use crate::traces::{TracedWindow, Traces};
-use crate::watch::{Landmarks, Next, Stop, Stopped, Watch};
+use crate::bochs::debugger;
+use crate::bochs::machine::{configuration, fd};
+use crate::bochs::memory::{Memory, Unplaceable};
+use crate::bochs::traces::{TracedWindow, Traces};
+use crate::bochs::watch::{Landmarks, Next, Stop, Stopped, Watch};
 
 /// `firmware/bochs.S`.
 const FIRMWARE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bochs.rom"));

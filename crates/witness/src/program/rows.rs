@@ -3,16 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use pathmeter_measure::kernel_names::row_name;
 use pathmeter_model::RowKind;
-use pathmeter_report::{WitnessCost, WitnessProgramRow};
 use pathmeter_trace::{
     Account, AccountRow, Accounts, Crossed, Crossing, KernelPlaces, Landmark, SteppedRow, UNNAMED,
     VECTOR, stepped_rows,
 };
 use pathmeter_vm::ProgramEnd;
-use pathmeter_witness::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 
-use pathmeter_measure::kernel_names::row_name;
+use crate::bochs::watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
+use crate::table::{WitnessCost, WitnessProgramRow};
 
 /// Of a page fault's error code, what is known of each (Intel SDM volume 3, 4.7).
 const KNOWN_OF_FAULT: u64 = 0x1f;

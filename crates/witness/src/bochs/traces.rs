@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::Write;
 use std::mem::take;
 
-use crate::watch::addresses_of;
+use crate::bochs::watch::addresses_of;
 
 /// The marker of a path's begin and end (`crates/probes/src/arch/x86_64/stamp.rs`).
 const PATH: [u8; 8] = [0x0f, 0x1f, 0x84, 0, 0, 3, b'M', b'P'];
@@ -24,7 +24,7 @@ const MOST_STAMPS: usize = 12;
 
 /// A window that is traced.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TracedWindow {
+pub(crate) struct TracedWindow {
     /// The index of its path in the suite.
     pub path: usize,
     /// Where the first stamps of the path's windows stand in the agent.

@@ -9,10 +9,10 @@ use pathmeter_vm::elsewhere::{boot_paths, boot_plan, boot_program};
 use pathmeter_vm::{Parcel, PathOutcome, Plan, RanProgram, Request, Settings, VmError};
 
 use crate::bochs::Bochs;
-use crate::guest::{BochsGuest, BochsHost};
-use crate::machine::is_intels;
-use crate::traces::TracedWindow;
-use crate::watch::{Landmarks, Stop};
+use crate::bochs::guest::{BochsGuest, BochsHost};
+use crate::bochs::machine::is_intels;
+use crate::bochs::traces::TracedWindow;
+use crate::bochs::watch::{Landmarks, Stop};
 
 /// The paths that the CPU which Bochs puts together can't execute, unless it is Intel's: it has
 /// AMD's `syscall` in 64-bit code only (Bochs `cpu/generic_cpuid.cc`). It would end the 32-bit
@@ -23,7 +23,7 @@ const BY_32_BIT_SYSCALL: [&str; 2] = ["ioctl.compat-entry", "flags.isolation"];
 /// [`Suite::Exact`] that Bochs' CPU has, without those in which the CPU idles. In Bochs, waiting
 /// takes its time; and a path that it can't execute would leave its memory in another state than
 /// QEMU's.
-pub fn witness_plan(settings: &Settings) -> Plan {
+pub(crate) fn witness_plan(settings: &Settings) -> Plan {
     let left_out = |(index, path): (usize, &Path)| {
         let refused = BY_32_BIT_SYSCALL.contains(&path.name) && !is_intels(settings);
         (path.kind.round() == Round::Idle || refused).then_some(index)

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use pathmeter_report::{WitnessCounts, WitnessOutcome};
 use pathmeter_trace::{Event, WindowEvents};
 use pathmeter_vm::{PathOutcome, PathStatus};
+
+use crate::table::{WitnessCounts, WitnessOutcome};
 
 /// What both saw of a path: QEMU's windows with their events, and Bochs' samples.
 pub(super) fn outcome(

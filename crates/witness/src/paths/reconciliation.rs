@@ -7,15 +7,16 @@
 use std::fs::File;
 
 use pathmeter_probes::WARMUP;
-use pathmeter_report::WitnessCounts;
 use pathmeter_trace::{
     Claims, NoSymbols, NotExecuted, Reconciled, RecordedWindow, Resolve, Symbols, executed,
     reconciled, traced,
 };
 use pathmeter_vm::VmError;
-use pathmeter_witness::TracedWindow;
 
-use super::Both;
+use crate::bochs::traces::TracedWindow;
+use crate::both::{Both, Show};
+use crate::session;
+use crate::table::WitnessCounts;
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::session::Report;
 
@@ -35,15 +36,15 @@ impl Differing {
 
 /// Why the counts of these paths differ, in their order.
 pub(super) fn reconciliations(
-    both: &Both<'_>,
+    both: &Both<'_, impl Show>,
     differing: &[Differing],
 ) -> Result<Vec<Reconciled>, Failure> {
     if differing.is_empty() {
         return Ok(Vec::new());
     }
-    let Both { session, bochs, image, .. } = both;
+    let Both { session: guests, bochs, image, .. } = both;
     let (symbols, in_qemu) = both.during("recorded in QEMU", |progress| {
-        let symbols = Symbols::parse(&session.symbols(image, progress)?).ok();
+        let symbols = Symbols::parse(&guests.symbols(image, progress)?).ok();
         Ok::<_, Failure>((symbols, in_qemu(both, differing, progress)?))
     })?;
     let names: &dyn Resolve = symbols.as_ref().map_or(&NoSymbols, |symbols| symbols);
@@ -53,7 +54,7 @@ pub(super) fn reconciliations(
     });
     let wanted: Vec<TracedWindow> = wanted.collect();
     let in_bochs = both.during("traced in Bochs", |progress| {
-        pathmeter_witness::witness_traced(session, image, bochs, &wanted, progress, traced)
+        session::witness_traced(guests, image, bochs, &wanted, progress, traced)
     })?;
     let mut in_bochs = in_bochs.into_iter();
     let reconciled = differing.iter().zip(in_qemu).map(|(one, qemu)| {
@@ -69,7 +70,7 @@ pub(super) fn reconciliations(
 
 /// The windows that are shown of QEMU, recorded.
 fn in_qemu(
-    both: &Both<'_>,
+    both: &Both<'_, impl Show>,
     differing: &[Differing],
     progress: Report<'_>,
 ) -> Result<Vec<Result<RecordedWindow, String>>, Failure> {
@@ -78,8 +79,7 @@ fn in_qemu(
         let one = differing.iter().find(|one| one.index == path);
         executed(trace, one.map_or(0, |one| one.window(0)))
     };
-    let windows =
-        pathmeter_witness::record_witnessed(both.session, both.image, &paths, progress, read)?;
+    let windows = session::record_witnessed(both.session, both.image, &paths, progress, read)?;
     Ok(windows.into_iter().map(recorded).collect())
 }
 

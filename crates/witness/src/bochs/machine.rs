@@ -2,7 +2,7 @@
 
 use pathmeter_vm::Settings;
 
-use crate::memory::LOW_AT;
+use crate::bochs::memory::LOW_AT;
 
 /// The CPU on which QEMU and Bochs agree, as QEMU's text: what both interpreters have of the
 /// profile `plain`. Bochs 2.7 reports no feature of CPUID's leaf 7 for a CPU that is put together

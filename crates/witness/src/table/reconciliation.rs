@@ -1,12 +1,10 @@
 //! Why rows of a witness' table differ: where the executions of one window in each interpreter
 //! diverge, and which instructions were executed a different number of times.
 
+use pathmeter_report::{Align, QUIET, Style, Table, grouped, signed};
 use pathmeter_trace::{Cause, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
 use super::{WitnessCounts, WitnessOutcome, WitnessRow};
-use crate::number::{grouped, signed};
-use crate::style::{QUIET, Style};
-use crate::table::{Align, Table};
 
 /// Most lines of each list.
 const MOST_LINES: usize = 12;

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::debugger::{Halt, MOST_PLACES};
+use crate::bochs::debugger::{Halt, MOST_PLACES};
 
 /// The begin and end markers of a run (`crates/probes/src/arch/x86_64/stamp.rs`), as the agent has
 /// them once each.
@@ -31,7 +31,7 @@ const FIRST_OF_INTERRUPT: [(&[u8], u64); 3] =
 /// return to.
 const MOST_OTHERS: usize = 14;
 /// Most entries of a kernel at which Bochs stops.
-pub const MOST_ENTRIES: usize = MOST_PLACES - MOST_OTHERS;
+pub(crate) const MOST_ENTRIES: usize = MOST_PLACES - MOST_OTHERS;
 /// Most stops of a run that are kept.
 const MOST_STOPS: usize = 1 << 21;
 /// Most instructions from a system call's entry to its function.
@@ -39,7 +39,7 @@ const FARTHEST: u32 = 2000;
 
 /// What a kernel has to be stopped at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Landmarks {
+pub(crate) struct Landmarks {
     /// Where it is entered, and what is to be looked at there; at most [`MOST_ENTRIES`].
     pub entries: Vec<(u64, Look)>,
     /// The code that enters the kernel and leaves it.
@@ -52,7 +52,7 @@ pub struct Landmarks {
 
 /// What is to be looked at where the kernel is entered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub(crate) enum Look {
     Nothing,
     /// Which system call's function is executed first.
     Function,
@@ -67,7 +67,7 @@ pub enum Look {
 
 /// A stop in a run of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub(crate) struct Stop {
     /// Steps of Bochs' clock before the instruction.
     pub clock: u64,
     pub place: StopPlace,
@@ -75,7 +75,7 @@ pub struct Stop {
 
 /// Where in a run Bochs stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopPlace {
+pub(crate) enum StopPlace {
     /// The run of the program begins.
     Begin,
     /// The run of the program ends.

@@ -1,26 +1,25 @@
-//! The table of a kernel measured by two interpreters: a row a path.
+//! The tables of a kernel measured by two interpreters: a row a path, or a run or row of a program.
 
 mod reconciliation;
 
-use crate::number::{grouped, signed};
-use crate::style::{Style, of_verdict};
-use crate::table::{Align, Cell, Table};
 use pathmeter_model::{RowKind, Verdict, row_name};
+use pathmeter_report::{Align, Cell, Style, Table, grouped, of_verdict, signed};
 use pathmeter_trace::{FlowDifference, Reconciled};
+
 use reconciliation::explanations;
 
 /// What two interpreters say of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WitnessRow {
-    pub path: String,
-    pub outcome: WitnessOutcome,
+pub(crate) struct WitnessRow {
+    pub(crate) path: String,
+    pub(crate) outcome: WitnessOutcome,
     /// Why the two differ, if they do.
-    pub reconciled: Option<Reconciled>,
+    pub(crate) reconciled: Option<Reconciled>,
 }
 
 impl WitnessRow {
     /// Whether the two agree, or differ only because the kernel itself decided differently.
-    pub fn agrees(&self) -> bool {
+    pub(crate) fn agrees(&self) -> bool {
         match &self.outcome {
             WitnessOutcome::Both(counts) => {
                 counts.agree() || matches!(self.reconciled, Some(Reconciled::Decided(_)))
@@ -32,7 +31,7 @@ impl WitnessRow {
 
 /// What came of one path in both interpreters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WitnessOutcome {
+pub(crate) enum WitnessOutcome {
     /// Both have windows of it.
     Both(WitnessCounts),
     /// One at least has none, with the reason.
@@ -43,39 +42,39 @@ pub enum WitnessOutcome {
 /// Bochs that QEMU has seen too; if there are none, the ones most often seen in each; and of a path
 /// whose windows differ by the same, the first of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WitnessCounts {
+pub(crate) struct WitnessCounts {
     /// Retired instructions, as counted in QEMU.
-    pub retired: u64,
+    pub(crate) retired: u64,
     /// Bytes of string instructions, from QEMU.
-    pub string_bytes: u64,
+    pub(crate) string_bytes: u64,
     /// How many steps QEMU's clock made.
-    pub clock: u64,
+    pub(crate) clock: u64,
     /// Of these, the steps in which a string instruction only saw that it was done, which Bochs
     /// does not have.
-    pub checks: u64,
+    pub(crate) checks: u64,
     /// Exceptions, which are steps of Bochs' clock only.
-    pub faults: u64,
+    pub(crate) faults: u64,
     /// How many steps Bochs' clock made.
-    pub bochs: u64,
+    pub(crate) bochs: u64,
     /// How many windows Bochs has seen.
-    pub windows: usize,
+    pub(crate) windows: usize,
     /// Of these, windows with a number of steps that windows in QEMU have too.
-    pub shared: usize,
+    pub(crate) shared: usize,
     /// Which windows' numbers are shown, of those of QEMU and of Bochs: the first that have them.
-    pub shown: [usize; 2],
+    pub(crate) shown: [usize; 2],
     /// Each window in Bochs has so many steps more than it should by the one in QEMU with the same
     /// number. Not 0.
-    pub shift: Option<i64>,
+    pub(crate) shift: Option<i64>,
 }
 
 impl WitnessCounts {
     /// Steps that Bochs has more than it should.
-    pub fn difference(&self) -> i64 {
+    pub(crate) fn difference(&self) -> i64 {
         difference(self.clock, self.checks, self.faults, self.bochs)
     }
 
     /// Whether the two agree: in some window at least.
-    pub fn agree(&self) -> bool {
+    pub(crate) fn agree(&self) -> bool {
         self.shared > 0 && self.difference() == 0 && self.shift.is_none()
     }
 }
@@ -88,32 +87,32 @@ fn difference(clock: u64, checks: u64, faults: u64, bochs: u64) -> i64 {
 
 /// A run of a program in two interpreters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WitnessRun {
+pub(crate) struct WitnessRun {
     /// Its number, from 1.
-    pub number: u64,
+    pub(crate) number: u64,
     /// Retired instructions, as counted in QEMU.
-    pub retired: u64,
+    pub(crate) retired: u64,
     /// Bytes of string instructions, from QEMU.
-    pub string_bytes: u64,
+    pub(crate) string_bytes: u64,
     /// How many steps QEMU's clock made.
-    pub clock: u64,
+    pub(crate) clock: u64,
     /// Of these, the steps in which a string instruction only saw that it was done.
-    pub checks: u64,
+    pub(crate) checks: u64,
     /// Exceptions, which are steps of Bochs' clock only.
-    pub faults: u64,
+    pub(crate) faults: u64,
     /// How many steps Bochs' clock made.
-    pub bochs: u64,
+    pub(crate) bochs: u64,
 }
 
 impl WitnessRun {
     /// Steps that Bochs has more than it should.
-    pub fn difference(&self) -> i64 {
+    pub(crate) fn difference(&self) -> i64 {
         difference(self.clock, self.checks, self.faults, self.bochs)
     }
 }
 
 /// A row for each run of a program, and what the columns are.
-pub fn witness_runs_table(runs: &[WitnessRun], style: Style) -> String {
+pub(crate) fn runs_table(runs: &[WitnessRun], style: Style) -> String {
     let numbers = [
         "run",
         "instructions",
@@ -143,23 +142,23 @@ pub fn witness_runs_table(runs: &[WitnessRun], style: Style) -> String {
 
 /// A row of a program in two interpreters: its own code, a system call, page faults and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WitnessProgramRow {
-    pub kind: RowKind,
+pub(crate) struct WitnessProgramRow {
+    pub(crate) kind: RowKind,
     /// Which of that kind; empty where there is but one.
-    pub name: String,
+    pub(crate) name: String,
     /// What the row cost in each run.
-    pub runs: Vec<WitnessCost>,
+    pub(crate) runs: Vec<WitnessCost>,
 }
 
 /// What one run has of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WitnessCost {
+pub(crate) struct WitnessCost {
     /// How often it was done, in QEMU and in Bochs.
-    pub calls: [u64; 2],
+    pub(crate) calls: [u64; 2],
     /// Steps that follow for Bochs' clock from QEMU's.
-    pub expected: u64,
+    pub(crate) expected: u64,
     /// How many steps Bochs' clock made.
-    pub bochs: u64,
+    pub(crate) bochs: u64,
 }
 
 impl WitnessCost {
@@ -169,7 +168,7 @@ impl WitnessCost {
 }
 
 /// The first run, row by row, in how many runs each is equal, and how many are equal in each run.
-pub fn witness_rows_table(rows: &[WitnessProgramRow], style: Style) -> String {
+pub(crate) fn rows_table(rows: &[WitnessProgramRow], style: Style) -> String {
     let mut table = Table::new(&[
         ("run 1", Align::Left),
         ("calls", Align::Right),
@@ -218,7 +217,7 @@ fn program_cells(row: &WitnessProgramRow) -> [Cell; 6] {
 }
 
 /// A row for each path, and what the columns are.
-pub fn witness_table(rows: &[WitnessRow], style: Style) -> String {
+pub(crate) fn paths_table(rows: &[WitnessRow], style: Style) -> String {
     let mut table = Table::new(&[
         ("path", Align::Left),
         ("instructions", Align::Right),
@@ -296,29 +295,4 @@ fn cells(row: &WitnessRow) -> [Cell; 10] {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(kind: RowKind, runs: &[([u64; 2], u64, u64)]) -> WitnessProgramRow {
-        let run = |&(calls, expected, bochs)| WitnessCost { calls, expected, bochs };
-        WitnessProgramRow { kind, name: String::new(), runs: runs.iter().map(run).collect() }
-    }
-
-    #[test]
-    fn rows_are_equal_by_calls_and_steps_and_counted_where_there_are_any() {
-        let rows = [
-            row(RowKind::User, &[([0, 0], 1000, 1000), ([0, 0], 1000, 1001)]),
-            row(RowKind::PageFault, &[([3, 2], 50, 50), ([2, 2], 50, 50)]),
-            row(RowKind::Softirq, &[([0, 1], 0, 7), ([0, 0], 0, 0)]),
-        ];
-        let table = witness_rows_table(&rows, Style::default());
-        let line = |name: &str| {
-            let line = table.lines().find(|line| line.starts_with(name)).unwrap_or_default();
-            line.split_whitespace().collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(line("user code"), "user code 1,000 1,000 0 1 of 2");
-        assert_eq!(line("page faults"), "page faults 3, 2 50 50 0 1 of 2");
-        assert_eq!(line("softirqs"), "softirqs 0, 1 0 7 +7 1 of 2");
-        assert!(table.contains("1 of 3, 1 of 2."), "{table}");
-    }
-}
+mod tests;
