@@ -1,6 +1,7 @@
 //! The runs of a program of the user's in QEMU and in Bochs: what each of them takes in both, and
 //! what each of its rows.
 
+mod crossings;
 mod rows;
 
 use pathmeter_measure::failure::Failure;

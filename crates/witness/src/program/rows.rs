@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 
 use pathmeter_measure::kernel_names::row_name;
 use pathmeter_model::RowKind;
-use pathmeter_trace::{
-    Account, AccountRow, Accounts, Crossed, Crossing, KernelPlaces, Landmark, SteppedRow, UNNAMED,
-    VECTOR, stepped_rows,
-};
+use pathmeter_trace::{Account, AccountRow, Accounts, KernelPlaces, Landmark, UNNAMED, VECTOR};
 use pathmeter_vm::ProgramEnd;
 
+use super::crossings::{Crossed, Crossing, SteppedRow, stepped_rows};
 use crate::bochs::watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 use crate::table::{WitnessCost, WitnessProgramRow};
 

@@ -6,29 +6,29 @@
 
 use std::collections::BTreeMap;
 
-use crate::accounts::RowKind;
+use pathmeter_trace::RowKind;
 
 /// Deepest stack of frames, as the plugin's.
 const MOST_FRAMES: usize = 16;
 
 /// Where control went from one row to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crossing {
+pub(crate) struct Crossing {
     /// Steps of the clock until then.
-    pub clock: u64,
-    pub what: Crossed,
+    pub(crate) clock: u64,
+    pub(crate) what: Crossed,
 }
 
 /// What happened where control went from one row to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Crossed {
+pub(crate) enum Crossed {
     /// The run began, in the program's own code.
     Begin,
     /// The kernel was entered, for this row.
     Enter {
         /// What it was entered for.
         kind: RowKind,
-        /// Which of that kind, as in [`crate::AccountRow`].
+        /// Which of that kind, as in [`pathmeter_trace::AccountRow`].
         id: u32,
     },
     /// It returned to where it was entered, or began a program.
@@ -49,17 +49,17 @@ pub enum Crossed {
 
 /// A row of a run, by the clock alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SteppedRow {
-    pub kind: RowKind,
-    /// Which of that kind, as in [`crate::AccountRow`].
-    pub id: u32,
-    pub calls: u64,
-    pub steps: u64,
+pub(crate) struct SteppedRow {
+    pub(crate) kind: RowKind,
+    /// Which of that kind, as in [`pathmeter_trace::AccountRow`].
+    pub(crate) id: u32,
+    pub(crate) calls: u64,
+    pub(crate) steps: u64,
 }
 
 /// Why there are no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Uncrossed {
+pub(crate) enum Uncrossed {
     /// The clock goes backwards, or the run has no begin or no end.
     #[error("it has no begin, no end, or a clock that goes backwards")]
     NoRun,
@@ -128,7 +128,7 @@ struct Run {
 ///
 /// # Errors
 /// Something was missed.
-pub fn stepped_rows(crossings: &[Crossing]) -> Result<Vec<SteppedRow>, Uncrossed> {
+pub(crate) fn stepped_rows(crossings: &[Crossing]) -> Result<Vec<SteppedRow>, Uncrossed> {
     let [first, middle @ .., last] = crossings else { return Err(Uncrossed::NoRun) };
     let ascending = crossings.windows(2).all(|pair| pair[0].clock <= pair[1].clock);
     if first.what != Crossed::Begin || last.what != Crossed::End || !ascending {
