@@ -97,8 +97,7 @@ pub trait Guest: Sized {
     /// Writes the paused guest's state to `file`, from the file's offset on. It stays paused.
     fn save(&mut self, file: File) -> Result<(), VmError>;
 
-    /// Copies the paused guest's memory to the file that it was given as
-    /// [`fd::MEMORY`](crate::machine::fd::MEMORY).
+    /// Copies the paused guest's memory to the file that it was given for it.
     fn copy_memory(&mut self, memory: Memory) -> Result<(), VmError>;
 
     /// Writes to the restored guest's memory, at a virtual address of the agent's, by the stub that
