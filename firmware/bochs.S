@@ -1,6 +1,6 @@
 /*
  * From reset to the kernel's PVH entry in Bochs, whose memory holds all that a kernel is given
- * before the processor executes its first instruction (crates/vm/src/arch/x86_64/bochs/memory.rs).
+ * before the processor executes its first instruction (crates/witness/src/bochs/memory.rs).
  *
  * Bochs has memory of its own for each 128 KiB of the machine's only once they are accessed, and
  * takes it from one array in the order of the first accesses. It loads a file into that array in

@@ -4,13 +4,16 @@
 //! dependency; and a cargo inside cargo would wait for the same target folder. rustc is called
 //! directly, once a crate, those that others use first (`build/static_program.rs`).
 
+#[path = "build/c_compiler.rs"]
+mod c_compiler;
 #[path = "build/static_program.rs"]
 mod static_program;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
+use c_compiler::{build_firmware, compile_c};
 use static_program::{compile, link};
 
 /// The libraries of which the agent is made, each after those that it uses.
@@ -39,9 +42,7 @@ fn build() -> Result<(), String> {
     for plugin in ["recorder", "counter", "program", "clock"] {
         build_plugin(root, &out, plugin)?;
     }
-    for firmware in ["boot", "bochs"] {
-        build_firmware(root, &out, firmware)?;
-    }
+    build_firmware(root, &out, "boot")?;
     build_agent(crates, &out, "paths", "main_paths.rs", ("", &[]))?;
     build_agent(crates, &out, "init", "main.rs", (INIT_PLACE, &["--cfg=feature=\"init\""]))
 }
@@ -99,29 +100,4 @@ fn units_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
         paths.filter(|path| path.extension().is_some_and(|end| end == "c")).collect();
     units.sort();
     Ok(units)
-}
-
-/// Assembles a firmware to the 64 KiB that lie below 1 MiB.
-fn build_firmware(root: &Path, out: &Path, name: &str) -> Result<(), String> {
-    let flags = ["-m32", "-nostdlib", "-static", "-Wl,--build-id=none"];
-    let place = ["-Wl,-Ttext=0xf0000", "-Wl,--oformat=binary"];
-    let source = root.join("firmware").join(name).with_extension("S");
-    println!("cargo::rerun-if-changed={}", source.display());
-    compile_c(&[&flags[..], &place].concat(), &source, &out.join(name).with_extension("rom"))
-}
-
-/// Runs the system's C compiler, or the one that `CC` names. The caller tells cargo what the source
-/// depends on: a file that this script writes is newer than cargo's record of the script, so naming
-/// it would have everything compiled again by each command.
-fn compile_c(flags: &[&str], source: &Path, to: &Path) -> Result<(), String> {
-    println!("cargo::rerun-if-env-changed=CC");
-    let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let status =
-        Command::new(&compiler).args(flags).arg("-o").arg(to).arg(source).status().map_err(
-            |error| {
-                let compiler = compiler.display();
-                format!("the C compiler {compiler} can't be run ({error}); install gcc")
-            },
-        )?;
-    if status.success() { Ok(()) } else { Err(format!("{} does not compile", source.display())) }
 }

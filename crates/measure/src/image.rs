@@ -351,7 +351,8 @@ impl Image {
 
     /// Why it could not be measured. The lab kernel checks its command line itself: what it prints
     /// about it is the user's mistake, or this machine's limit.
-    pub fn failure(&self, error: VmError) -> Failure {
+    pub fn failure(&self, error: impl Into<VmError>) -> Failure {
+        let error = error.into();
         let Source::Lab { name, .. } = &self.source else {
             return Failure::measuring(self.name(), error);
         };

@@ -31,7 +31,7 @@ pub mod packed_program;
 mod packed_tool;
 mod path_point_windows;
 pub mod path_result;
-mod path_rows;
+pub mod path_rows;
 pub mod plan_results;
 pub mod points;
 pub mod process_choice;

@@ -36,7 +36,6 @@ mod joint_progress;
 mod kept;
 mod pace;
 mod turns;
-mod witness;
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
 pub const MOST_TRACED: u64 = 1 << 30;
@@ -301,7 +300,8 @@ impl Session {
         self.with_request(&image.of_symbols(), &|_| {}, cached)
     }
 
-    fn with_request<R>(
+    /// Has `act` do what is asked of the guests of this image.
+    pub fn with_request<R>(
         &self,
         image: &Image,
         progress: Report<'_>,

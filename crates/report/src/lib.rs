@@ -39,7 +39,6 @@ mod slope;
 mod style;
 mod table;
 mod times;
-mod witness;
 mod xml;
 
 pub use budget::{budget_table, sentence as budget_sentence};
@@ -67,9 +66,6 @@ pub use rows::Rows;
 pub use settings::settings_tables;
 pub use settings_rows::SettingsRows;
 pub use slope::{MOST_SLOPES, slope_table, slopes_svg};
-pub use style::Style;
+pub use style::{QUIET, Style, of_verdict};
+pub use table::{Align, Cell, Table};
 pub use times::{time_comparison_table, times_table};
-pub use witness::{
-    WitnessCost, WitnessCounts, WitnessOutcome, WitnessProgramRow, WitnessRow, WitnessRun,
-    witness_rows_table, witness_runs_table, witness_table,
-};

@@ -21,10 +21,10 @@ const LEAST_LINE: usize = 20;
 /// The paint that leaves text as it is.
 pub(crate) const PLAIN: Paint = Paint::new();
 /// What is read once: headers and footers.
-pub(crate) const QUIET: Paint = Paint::new().dimmed();
+pub const QUIET: Paint = Paint::new().dimmed();
 
 /// The colours of verdicts: worse is red, better is green, what needs attention is yellow.
-pub(crate) fn of_verdict(verdict: Verdict) -> Paint {
+pub fn of_verdict(verdict: Verdict) -> Paint {
     match verdict {
         Verdict::Same => PLAIN,
         Verdict::Higher | Verdict::LongerTail => AnsiColor::Red.on_default(),
@@ -46,7 +46,7 @@ pub(crate) fn keep_words(width: usize) -> Options<'static> {
 impl Style {
     /// `text`, whoever wrote it, on lines that fit the terminal: the first begins after `indent`
     /// columns, and so do the others.
-    pub(crate) fn fill(self, text: &str, indent: usize) -> String {
+    pub fn fill(self, text: &str, indent: usize) -> String {
         let text = clean(text);
         let Some(width) = self.width else { return text };
         let lines = textwrap::wrap(&text, keep_words(width.saturating_sub(indent).max(LEAST_LINE)));
@@ -54,12 +54,12 @@ impl Style {
     }
 
     /// A line, or several, of the small print.
-    pub(crate) fn quiet(self, text: &str) -> String {
+    pub fn quiet(self, text: &str) -> String {
         self.paint(&self.fill(text, 0), QUIET) + "\n"
     }
 
     /// `text` in `paint`, if colour is wanted and there is anything to paint.
-    pub(crate) fn paint(self, text: &str, paint: Paint) -> String {
+    pub fn paint(self, text: &str, paint: Paint) -> String {
         if self.colour && paint != PLAIN && !text.is_empty() {
             format!("{paint}{text}{paint:#}")
         } else {

@@ -28,19 +28,19 @@ const GOES_ON: &str = "… ";
 
 /// Where a column's text stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
+pub enum Align {
     Left,
     Right,
 }
 
 #[derive(Clone)]
-pub(crate) struct Cell {
+pub struct Cell {
     text: String,
     paint: Paint,
 }
 
 impl Cell {
-    pub(crate) fn painted(text: &str, paint: Paint) -> Self {
+    pub fn painted(text: &str, paint: Paint) -> Self {
         Self { text: clean(text), paint }
     }
 
@@ -56,7 +56,7 @@ impl<T: AsRef<str>> From<T> for Cell {
     }
 }
 
-pub(crate) struct Table {
+pub struct Table {
     columns: Vec<Align>,
     rows: Vec<Vec<Cell>>,
     /// Headings of columns that may be left out, the first of them first.
@@ -80,7 +80,7 @@ struct Layout {
 
 impl Table {
     /// A table with these column headings.
-    pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
+    pub fn new(columns: &[(&str, Align)]) -> Self {
         let header = columns.iter().map(|&(name, _)| Cell::painted(name, QUIET)).collect();
         let columns = columns.iter().map(|&(_, align)| align).collect();
         Self { columns, rows: vec![header], spare: &[], remarks: None }
@@ -92,7 +92,8 @@ impl Table {
     }
 
     /// The same, the last column of which holds remarks. They may be cut where there is no room.
-    pub(crate) fn with_remarks(self) -> Self {
+    #[must_use]
+    pub fn with_remarks(self) -> Self {
         Self { remarks: Some(READABLE), ..self }
     }
 
@@ -103,12 +104,12 @@ impl Table {
     }
 
     /// Adds a row, with a cell for each column.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
     /// The table as text, a line a row. Columns without any text but their heading are left out.
-    pub(crate) fn render(mut self, style: Style) -> String {
+    pub fn render(mut self, style: Style) -> String {
         self.drop_empty_columns();
         let (width, whole) = (style.width.or(style.table_width), style.width.is_none());
         let (layout, left_out) =

@@ -11,9 +11,8 @@ use pathmeter_model::{
 };
 use pathmeter_report::{
     AreaSums, Content, Format, Judged, Outcome, PathRow, Placement, Rows, RowsOf, SettingsRows,
-    Style, WitnessCounts, WitnessOutcome, WitnessRow, paths_table, settings_tables, witness_table,
+    Style, paths_table, settings_tables,
 };
-use pathmeter_trace::{Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, Reconciled};
 
 use Placement::{Hidden, Shown};
 
@@ -258,72 +257,6 @@ fn without_colour_there_is_no_escape_sequence() {
 /// The table with its escape sequences made visible.
 fn coloured(table: &str) -> String {
     table.replace('\x1b', "␛")
-}
-
-/// A conditional jump that is taken in QEMU only.
-fn diverging(cause: Cause) -> FlowDifference {
-    let often = |place: &str, executions| ExecutedOften { place: place.into(), executions };
-    FlowDifference {
-        divergences: vec![Divergence {
-            place: "kfree+0x55".into(),
-            mnemonic: "jne".into(),
-            cause,
-            times: 2,
-            difference: 2,
-        }],
-        functions: vec![often("kfree", [8, 10])],
-        instructions: vec![often("kfree+0xfa", [0, 4]), often("kfree+0x5b", [2, 0])],
-    }
-}
-
-#[test]
-fn what_a_witness_says() {
-    let both = |(retired, clock, checks), bochs, shared, shift| {
-        let (string_bytes, windows, faults, shown) = (checks * 8, 31, 0, [5, 0]);
-        WitnessOutcome::Both(WitnessCounts {
-            retired,
-            string_bytes,
-            clock,
-            checks,
-            faults,
-            bochs,
-            windows,
-            shared,
-            shown,
-            shift,
-        })
-    };
-    let fault = Cause::Exception(Interpreter::Qemu, "asm_exc_page_fault".into());
-    let decided = Reconciled::Decided(diverging(Cause::Taken(Interpreter::Bochs)));
-    let missing =
-        Reconciled::Incomplete("QEMU's recording has 9 faults, and 8 were counted".into());
-    let rows = [
-        ("syscall.getppid", both((333, 333, 0), 333, 31, None), None),
-        ("file.stat", both((2_533, 3_188, 9), 3_179, 30, None), None),
-        ("tcp.round-trip", both((28_563, 29_219, 36), 29_185, 0, None), Some(decided)),
-        ("process.fork-exit", both((78_350, 90_994, 139), 87_655, 0, None), Some(missing)),
-        (
-            "pipe.write-read",
-            both((2_078, 2_080, 2), 2_080, 12, Some(2)),
-            Some(Reconciled::Miscounted { executed: 2_078 }),
-        ),
-        (
-            "memory.fault-anon",
-            both((2_165, 2_711, 3), 2_710, 0, None),
-            Some(Reconciled::Diverged(diverging(fault))),
-        ),
-        ("getcpu.rdpid", WitnessOutcome::Not("QEMU: this CPU has no rdpid".into()), None),
-    ];
-    let rows = rows.map(|(path, outcome, reconciled)| WitnessRow {
-        path: path.into(),
-        outcome,
-        reconciled,
-    });
-    assert_eq!(
-        rows.each_ref().map(WitnessRow::agrees),
-        [true, true, true, false, false, false, true]
-    );
-    insta::assert_snapshot!(witness_table(&rows, PLAIN));
 }
 
 fn cost(difference: i64, percent: f64, row: Option<RowShare>) -> SettingCost {

@@ -63,7 +63,6 @@ pub use recording::tree::{
 };
 pub use recording::{Recording, WindowCounts, decode, decode_window};
 pub use witness::bochs_trace::{TracedLine, traced};
-pub use witness::crossings::{Crossed, Crossing, SteppedRow, Uncrossed, stepped_rows};
 pub use witness::divergence::{
     Cause, Divergence, ExecutedOften, FlowDifference, Interpreter, flow_difference,
 };

@@ -2,15 +2,11 @@
 
 mod x86_64;
 
-pub(crate) use x86_64::arch_capabilities::Supply;
-pub(crate) use x86_64::bochs::BochsGuest;
-pub use x86_64::bochs::suite::{witness, witness_plan, witness_traced};
-pub use x86_64::bochs::{
-    Bochs, Landmarks, Look, MOST_ENTRIES, Stop, StopPlace, TracedWindow, Unplaceable, WITNESS_CPU,
-};
+pub(crate) use x86_64::arch_capabilities::{Supply, places};
+pub use x86_64::boot::Firmware;
 #[cfg(test)]
 pub(crate) use x86_64::boot::any_boot;
-pub(crate) use x86_64::boot::{answer_reads, loaded, vmlinux};
+pub(crate) use x86_64::boot::{loaded, vmlinux};
 pub(crate) use x86_64::cpu::named_since;
 pub use x86_64::cpu::{
     CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FeatureWord, KnownStates,
@@ -29,4 +25,3 @@ pub(crate) use x86_64::machine::{
     ASKS_PROPERTIES, COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, LEFT_OUT, MACHINE, MACHINE_MEANS,
     MACHINE_NAME, OWN_WORDS, PORT_DEVICE, PROGRAM, READBACK,
 };
-pub(crate) use x86_64::register::Register;

@@ -21,7 +21,8 @@ use rustix::io::Errno;
 use crate::cache::claim::{Caller, Claim, Outcome};
 use crate::cache::entry::{Entry, Key, is_name};
 use crate::deadline::Deadline;
-use crate::{Progress, VmError};
+use crate::interrupt::Interrupted;
+use crate::progress::Progress;
 
 /// Folder in the user's cache folder.
 const NAME: &str = "pathmeter";
@@ -138,7 +139,7 @@ impl Cache {
         key: Key,
         caller: Caller<'a>,
         read: impl Fn(Entry) -> io::Result<Option<T>>,
-    ) -> Result<Sought<'a, T>, VmError> {
+    ) -> Result<Sought<'a, T>, Interrupted> {
         let (file, mut deadline) = (self.temporary(&key), Deadline::after(caller.limit));
         if let Some(found) = self.find(&key, caller, &read) {
             return Ok(Sought::Found(found));

@@ -16,7 +16,7 @@ pub struct Tail(VecDeque<u8>);
 
 impl Tail {
     /// Appends what the guest printed.
-    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+    pub fn extend(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
         let excess = self.0.len().saturating_sub(KEPT);
         self.0.drain(..excess);

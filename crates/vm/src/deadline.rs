@@ -9,20 +9,20 @@ const ABSENCE: Duration = Duration::from_secs(1);
 /// When a wait has lasted long enough. Time in which nobody looked does not count: what the other
 /// process did meanwhile could not be heard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Deadline {
+pub struct Deadline {
     at: Instant,
     looked: Instant,
 }
 
 impl Deadline {
     /// `limit` from now.
-    pub(crate) fn after(limit: Duration) -> Self {
+    pub fn after(limit: Duration) -> Self {
         let now = Instant::now();
         Self { at: now + limit, looked: now }
     }
 
     /// What is left of it; `None` once it has passed. To be asked every 50 ms or so.
-    pub(crate) fn left(&mut self) -> Option<Duration> {
+    pub fn left(&mut self) -> Option<Duration> {
         self.left_at(Instant::now())
     }
 

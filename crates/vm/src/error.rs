@@ -1,16 +1,18 @@
 //! What can go wrong between the host and a guest.
 
 mod help;
+pub(crate) mod qemu;
 mod retry;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 pub use retry::{is_late, is_shortage};
 
+use crate::Unmet;
 use crate::arch::{Doubt, UNANSWERED};
 use crate::console::Tail;
-use crate::{QemuError, Unmet, Unplaceable};
+use crate::error::qemu::QemuError;
+use crate::interrupt::Interrupted;
 
 /// Why a kernel could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -21,17 +23,13 @@ pub enum VmError {
     /// The kernel file can't be booted.
     #[error(transparent)]
     Image(#[from] pathmeter_image::ImageError),
-    /// There is no Bochs to run.
-    #[error("{}: {how}", .path.display())]
-    Bochs {
-        /// What was to be run.
-        path: PathBuf,
-        /// What is wrong with it.
-        how: String,
+    /// Another interpreter than QEMU is not there, or can't start the kernel.
+    #[error("{why}")]
+    Interpreter {
+        why: String,
+        /// What the user can do about it.
+        help: Option<&'static str>,
     },
-    /// The kernel can't be started in Bochs.
-    #[error(transparent)]
-    Unplaceable(#[from] Unplaceable),
     /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
@@ -178,6 +176,12 @@ impl std::fmt::Display for Step {
             Self::Path { name, .. } => write!(f, "running {name}"),
             Self::Program { run } => write!(f, "run {run} of the program"),
         }
+    }
+}
+
+impl From<Interrupted> for VmError {
+    fn from(_: Interrupted) -> Self {
+        Self::Interrupted
     }
 }
 

@@ -21,16 +21,20 @@ mod condition;
 mod console;
 mod deadline;
 mod error;
+mod gdb;
+mod guest;
+mod interrupt;
 mod machine;
+mod progress;
 mod qemu;
 mod run;
+mod stream;
 
 pub use arch::find_own_words;
 pub use arch::{
-    Bochs, CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
-    KnownStates, LACKS_HELP, Lack, Landmarks, Look, Looked, MOST_ENTRIES, NAMES, PROFILES, Priced,
-    Profile, Sourced, Stop, StopPlace, TracedWindow, Unplaceable, ValueFrom, WITNESS_CPU, witness,
-    witness_plan, witness_traced,
+    CPU_SCHEMA, Cpu, CpuFile, CpuFileError, CpuidRegister, FEATURES, FIRMWARE, FeatureWord,
+    Firmware, KnownStates, LACKS_HELP, Lack, Looked, NAMES, PROFILES, Priced, Profile, Sourced,
+    ValueFrom,
 };
 pub use cache::claim::Caller;
 pub use cache::entry::{Entry, EntryKind, Key};
@@ -40,25 +44,40 @@ pub use condition::{
     Condition, ConditionError, Disk, Filter, Module, Ruleset, Setting, Sources, Tool, Unmet,
     UnmetCause, refuse_own,
 };
+pub use error::qemu::{AskError, QemuError};
 pub use error::{VmError, is_late, is_shortage};
+pub use interrupt::{Interrupt, Interrupted};
 pub use machine::facts::Facts;
 pub use machine::initramfs::{INIT, Job, PATHS, Parcel, agent_sha256};
-pub use machine::{BaseWords, Clock, Firmware, Settings};
+pub use machine::{BaseWords, Clock, Settings};
 pub use pathmeter_wire::condition::{FilterFlags, SettingKind};
 pub use pathmeter_wire::plan::{Execution, Plan};
 pub use pathmeter_wire::program::{ProgramEnd, ProgramEnded};
 pub use pathmeter_wire::ruleset;
-pub use qemu::error::{AskError, QemuError};
+pub use progress::Progress;
 pub use qemu::host_cpu::host_cpus;
-pub use qemu::process::Interrupt;
+pub use qemu::recording_limits::RecordingLimits;
 pub use qemu::{Feature, Qemu};
 pub use run::measure::{MeasuredKernel, measure_elapsed, measure_plan, share_snapshot};
 pub use run::outcome::{PathOutcome, PathStatus};
-pub use run::progress::Progress;
 pub use run::record::{Recorded, cached_symbols, record, symbols};
-pub use run::recording_limits::RecordingLimits;
 pub use run::request::{Kernel, Request};
 pub use run::snapshot::Snapshot;
 pub use run::user_program::{
-    Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program, witness_program,
+    Accounting, MAX_KEPT, PerfMapFile, RanProgram, Unlike, Written, run_program,
 };
+
+/// What a guest in another interpreter is made of, and what is done with one.
+pub mod elsewhere {
+    pub use crate::console::Tail;
+    pub use crate::deadline::Deadline;
+    pub use crate::error::{GuestCause, Step};
+    pub use crate::guest::{Bounds, Extra, Guest};
+    pub use crate::machine::Origin;
+    pub use crate::qemu::memory_file::memory_file;
+    pub use crate::qemu::process::Process;
+    pub use crate::qemu::query::{Answer, ask};
+    pub use crate::run::measure::{boot_paths, boot_plan};
+    pub use crate::run::user_program::boot_program;
+    pub use crate::stream::read_available;
+}

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::sync::LazyLock;
 
 use crate::arch::{
-    COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, LEFT_OUT, MACHINE, PORT_DEVICE,
+    COMMAND_LINE, CONTROL_DEVICE, DEFAULT_CPU, FIRMWARE, Firmware, LEFT_OUT, MACHINE, PORT_DEVICE,
 };
 use crate::{Condition, Cpu};
 
@@ -48,15 +48,6 @@ pub enum BaseWords {
     Linux,
     /// None: a kernel that refuses what it does not know.
     None,
-}
-
-/// The firmware that starts the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Firmware {
-    /// That of `firmware/`, the same with every QEMU; not every kernel can be started by it.
-    Own,
-    /// The firmware that QEMU comes with.
-    Qemu,
 }
 
 impl Default for Settings {
@@ -97,10 +88,10 @@ pub(crate) mod fd {
 
 /// What a QEMU process begins with; either way paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// It boots the kernel of [`fd::KERNEL`].
+pub enum Origin {
+    /// It boots the kernel that it is handed.
     Boot,
-    /// It restores the snapshot of [`fd::INCOMING`].
+    /// It restores the snapshot that it is handed.
     Snapshot,
 }
 

@@ -1,25 +1,21 @@
 //! Finds QEMU and learns its version and features.
 
 pub(crate) mod alarm;
-pub(crate) mod channels;
-pub(crate) mod counter;
-pub(crate) mod error;
-pub(crate) mod gdb;
 pub(crate) mod host_cpu;
 pub(crate) mod memory_file;
 pub(crate) mod plugin;
 pub(crate) mod process;
 pub(crate) mod qmp;
 pub(crate) mod query;
-pub(crate) mod stream;
+pub(crate) mod recording_limits;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::arch::{ASKS_PROPERTIES, MACHINE_MEANS, MACHINE_NAME, PROGRAM, named_since};
 use crate::console::Tail;
+use crate::error::qemu::has_folder;
 use crate::machine::{OLDEST, SANDBOX};
-use crate::qemu::error::has_folder;
 use crate::qemu::query::{Answer, ask};
 use crate::{Cpu, Interrupt, PROFILES, Profile, QemuError, VmError};
 

@@ -2,15 +2,13 @@
 
 pub(crate) mod agent_run;
 pub(crate) mod before_ready;
+pub(crate) mod counter;
 #[cfg(test)]
 pub(crate) mod fake;
-pub(crate) mod guest;
 pub(crate) mod measure;
 pub(crate) mod outcome;
-pub(crate) mod progress;
 pub(crate) mod ready;
 pub(crate) mod record;
-pub(crate) mod recording_limits;
 pub(crate) mod request;
 pub(crate) mod snapshot;
 pub(crate) mod user_program;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use pathmeter_vm::PATHS;
 use static_program::{compile, link};
 
-const LIBRARIES: [&str; 4] = ["probes", "catalogue", "wire", "agent"];
+const LIBRARIES: [&str; 3] = ["probes", "wire", "agent"];
 /// Modules of probes that a table names and nothing else does.
 const RENAMED: [&str; 5] = ["ipc", "mapping", "network", "poll", "uring"];
 

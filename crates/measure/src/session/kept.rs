@@ -49,7 +49,7 @@ impl Session {
         let parts = [("document", "build 1"), ("image_sha256", image.sha256())];
         let key = Key::new(EntryKind::Result, &parts);
         let parse = |bytes: &[u8]| serde_json::from_slice(bytes).ok();
-        let read = || image.build().map_err(|error| image.failure(error.into()));
+        let read = || image.build().map_err(|error| image.failure(error));
         self.cached(image, key, &|_| {}, parse, read).unwrap_or_default()
     }
 

@@ -1,7 +1,8 @@
 //! What knows the guest's architecture is in one folder of each crate, `arch/`, so that a second
 //! architecture is a second folder: words of x86's are nowhere else in these crates' code.
 //!
-//! Left out are tests, whose examples may be x86's, and the few files of [`ADMITTED`].
+//! Left out are tests, whose examples may be x86's, the catalogue of paths, and the few files of
+//! [`ADMITTED`].
 
 use std::path::Path;
 
@@ -54,7 +55,11 @@ fn is_elsewhere(path: &str) -> bool {
     let inside = |source: &str| path.strip_prefix(source).map(Path::new);
     CRATES.iter().any(|name| {
         let below = inside(&format!("crates/{name}/src/"));
-        below.is_some_and(|below| !below.starts_with("arch") && below != Path::new("arch.rs"))
+        below.is_some_and(|below| {
+            // The catalogue is of paths, whose names are often those of instructions.
+            let folder = below.iter().next().and_then(|first| Path::new(first).file_stem());
+            folder.is_none_or(|folder| folder != "arch" && folder != "catalogue")
+        })
     }) && !path.ends_with("tests.rs")
 }
 

@@ -14,7 +14,7 @@ use syn::visit::{self, Visit};
 use syn::{Item, ItemMod, ItemUse, Macro, UseTree};
 
 /// Files by what each of them needs.
-type Needs = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Needs = BTreeMap<String, BTreeSet<String>>;
 
 /// A module's path below the crate's root.
 type Module = Vec<String>;
@@ -143,14 +143,14 @@ fn named_file(attribute: &syn::Attribute) -> Option<String> {
 }
 
 /// A crate's files, each with its module.
-struct Crate {
+pub(crate) struct Crate {
     files: BTreeMap<Module, (String, syn::File)>,
     /// What a module hands on from others, by its path: the path that it has there.
     handed: BTreeMap<Module, Module>,
 }
 
 impl Crate {
-    fn read(source: &Path) -> Self {
+    pub(crate) fn read(source: &Path) -> Self {
         let mut files = BTreeMap::new();
         let elsewhere = elsewhere(source);
         for path in files_of(source, "rs") {
@@ -231,7 +231,7 @@ impl Crate {
         module
     }
 
-    fn needs(&self) -> Needs {
+    pub(crate) fn needs(&self) -> Needs {
         let mut needs = Needs::new();
         for (module, (name, file)) in &self.files {
             let mut names = Names::default();
@@ -269,7 +269,7 @@ fn no_two_files_of_a_crate_need_each_other() {
 }
 
 /// A crate of these files, by their paths and texts.
-fn crate_of(files: &[(&str, &str)]) -> Crate {
+pub(crate) fn crate_of(files: &[(&str, &str)]) -> Crate {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = folder.path().join(path);

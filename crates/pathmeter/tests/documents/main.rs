@@ -11,6 +11,7 @@ mod book;
 mod circles;
 mod heads;
 mod lab;
+mod layers;
 mod links;
 mod machine;
 mod markdown;

@@ -190,7 +190,7 @@ fn the_documents_name_verbs_that_there_are() {
 }
 
 /// The crates of this workspace that `manifest` depends on outside its tests.
-fn dependencies(manifest: &str) -> BTreeSet<String> {
+pub(crate) fn dependencies(manifest: &str) -> BTreeSet<String> {
     let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap_or_default();
     let lines = rest.lines().take_while(|line| !line.starts_with('['));
     let names = lines.filter_map(|line| line.strip_prefix("pathmeter-")?.split_once(['.', ' ']));

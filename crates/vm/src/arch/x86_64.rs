@@ -1,7 +1,6 @@
 //! x86-64 guests.
 
 pub(crate) mod arch_capabilities;
-pub(crate) mod bochs;
 pub(crate) mod boot;
 pub(crate) mod cpu;
 pub(crate) mod doubt;

@@ -21,7 +21,8 @@ use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, linkat, open
 use rustix::io::Errno;
 
 use crate::deadline::Deadline;
-use crate::{Interrupt, Progress, VmError};
+use crate::interrupt::{Interrupt, Interrupted};
+use crate::progress::Progress;
 
 /// How often a lock that another process holds is tried.
 const TICK: Duration = Duration::from_millis(50);
@@ -120,7 +121,7 @@ pub(crate) fn wait(
     path: &Path,
     deadline: &mut Deadline,
     caller: Caller<'_>,
-) -> Result<Outcome, VmError> {
+) -> Result<Outcome, Interrupted> {
     // Why it can't be opened is reported when the entry can't be kept.
     let Ok(file) = open(path, LOCKABLE | OFlags::CREATE, OWNERS) else {
         return Ok(Outcome::Unshared);

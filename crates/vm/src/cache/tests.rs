@@ -309,7 +309,7 @@ fn an_interrupt_ends_the_waiting() {
     let (limit, interrupt) = (LIMIT, &interrupt);
     let caller = Caller { limit, interrupt, progress: &progress, again: "" };
     let sought = cache.seek(key("a"), caller, |entry| entry.bytes(100));
-    assert!(matches!(sought, Err(VmError::Interrupted)));
+    assert!(matches!(sought, Err(Interrupted)));
     drop(busy);
 }
 

@@ -4,9 +4,9 @@ use crate::arch::{
     BOOT_HELP, DOUBTED_BOOT_HELP, DOUBTED_HELP, Doubt, OTHER_MACHINE_HELP, PORT_HELP,
     PORT_IN_PROGRAM_HELP, START_HELP,
 };
+use crate::error::qemu::{KILLED_HELP, shortage_help};
 use crate::error::{GuestCause, Step};
-use crate::qemu::error::{KILLED_HELP, shortage_help};
-use crate::{Unmet, UnmetCause, Unplaceable, VmError};
+use crate::{Unmet, UnmetCause, VmError};
 
 /// How Linux's last words end if it ran out of memory while it booted (`mm/oom_kill.c`).
 const OUT_OF_MEMORY: &str = "deadlocked on memory";
@@ -30,11 +30,7 @@ impl VmError {
             {
                 return shortage_help(source);
             }
-            Self::Bochs { .. } => {
-                "install Bochs 2.7 or newer with its SDL display (Debian: bochs, bochs-sdl, \
-                 vgabios), or name another one with --bochs FILE"
-            }
-            Self::Unplaceable(Unplaceable::TooSmall { .. }) => "give it more with --memory MIB",
+            Self::Interpreter { help, .. } => return *help,
             Self::ArchCapabilityPlaces | Self::ArchCapabilities => {
                 "choose a profile that needs no such answer, such as skylake or zen2; \
                  docs/reference/cpu.md explains them"

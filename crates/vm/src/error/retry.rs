@@ -5,9 +5,8 @@ use std::io;
 
 use rustix::io::Errno;
 
+use super::qemu::{AskError, QemuError};
 use super::{GuestCause, Step, VmError};
-use crate::QemuError;
-use crate::qemu::error::AskError;
 
 /// What a machine refuses when it is short of something.
 const SHORTAGES: [Errno; 12] = [

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use crate::{
     RecordingLimits, VmError,
     error::{GuestCause, Step},
-    qemu::process::read_available,
+    stream::read_available,
 };
 
 /// Bytes by which the recorder says so: the path's place among those wanted, and why, by the code

@@ -8,7 +8,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use crate::VmError;
 
 /// A file in memory that holds `bytes`.
-pub(crate) fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
+pub fn memory_file(name: &str, bytes: &[u8]) -> Result<File, VmError> {
     let failed = |source| VmError::Host { what: "making a file in memory", source };
     let made = memfd_create(name, MemfdFlags::CLOEXEC);
     let mut file = made.map(File::from).map_err(|error| failed(error.into()))?;

@@ -2,14 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use command_fds::{CommandFdExt, FdMapping};
 use rustix::io::Errno;
@@ -21,45 +17,9 @@ use crate::{
     qemu::host_cpu::{Place, stay_on},
 };
 
-/// Tells running measurements that the user wants them to end, or that their time is up.
-#[derive(Clone, Debug, Default)]
-pub struct Interrupt {
-    flag: Arc<AtomicBool>,
-    until: Option<Instant>,
-    /// Another flag that ends them.
-    also: Option<Arc<AtomicBool>>,
-}
-
-impl Interrupt {
-    /// The flag itself, for a signal handler to set.
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.flag)
-    }
-
-    /// The same, which also ends measurements at `end`, as if the flag were set then.
-    #[must_use]
-    pub fn until(&self, end: Instant) -> Self {
-        Self { until: Some(end), ..self.clone() }
-    }
-
-    /// An interrupt like this one, which also ends measurements once this other flag is set.
-    #[must_use]
-    pub fn or(&self, flag: Arc<AtomicBool>) -> Self {
-        Self { also: Some(flag), ..self.clone() }
-    }
-
-    /// An error once the flag is set, or the time is up.
-    pub fn check(&self) -> Result<(), VmError> {
-        let is_late = || self.until.is_some_and(|end| Instant::now() >= end);
-        let is_also = || self.also.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-        let is_over = self.flag.load(Ordering::Relaxed) || is_also() || is_late();
-        if is_over { Err(VmError::Interrupted) } else { Ok(()) }
-    }
-}
-
 /// A process that leads a group of its own: a QEMU, or whatever was named as one. Dropping it ends
 /// the whole group.
-pub(crate) struct Process {
+pub struct Process {
     leader: Child,
     /// How it ended, once that is known. From then on its id may be another process's.
     status: Option<ExitStatus>,
@@ -96,7 +56,7 @@ impl Process {
     }
 
     /// Runs `command` as the leader of a process group. It ends with the thread that calls this.
-    pub(crate) fn start(command: &mut Command) -> std::io::Result<Self> {
+    pub fn start(command: &mut Command) -> std::io::Result<Self> {
         let parent = rustix::process::getpid();
         // SAFETY: runs between fork and exec and makes two system calls (prctl and getppid), which
         // are async-signal-safe and allocate nothing.
@@ -107,12 +67,12 @@ impl Process {
     }
 
     /// Its stdout and stderr, if they were piped.
-    pub(crate) fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
+    pub fn take_outputs(&mut self) -> (Option<ChildStdout>, Option<ChildStderr>) {
         (self.leader.stdout.take(), self.leader.stderr.take())
     }
 
     /// Its stdin, if that was piped.
-    pub(crate) fn take_input(&mut self) -> Option<ChildStdin> {
+    pub fn take_input(&mut self) -> Option<ChildStdin> {
         self.leader.stdin.take()
     }
 
@@ -122,7 +82,7 @@ impl Process {
     }
 
     /// How it ended, if it has; then the rest of its group is ended too.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    pub fn ended(&mut self) -> Option<ExitStatus> {
         if self.status.is_none() && self.has_ended() {
             self.end();
         }
@@ -186,35 +146,9 @@ pub(crate) fn require_open_files() -> Result<(), VmError> {
     found.map(|_| ()).map_err(|source| VmError::Lacking { what: OPEN_FILES, source })
 }
 
-/// Reads what is there, without waiting for more; 0 at the end of the stream.
-pub(crate) fn read_available(
-    source: &mut impl Read,
-    buffer: &mut [u8],
-) -> std::io::Result<Option<usize>> {
-    match source.read(buffer) {
-        Ok(count) => Ok(Some(count)),
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => Ok(Some(0)),
-        Err(error) => Err(error),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
-
-    #[test]
-    fn what_is_to_end_at_a_time_ends_then_or_by_the_flag_and_the_rest_goes_on() {
-        let interrupt = Interrupt::default();
-        let late = interrupt.until(Instant::now());
-        let early = interrupt.until(Instant::now() + Duration::from_secs(3600));
-        assert!(late.check().is_err() && early.check().is_ok() && interrupt.check().is_ok());
-        early.flag().store(true, Ordering::Relaxed);
-        assert!(early.check().is_err() && interrupt.check().is_err());
-    }
 
     /// A shell that has written its own id and that of a child, which outlives it for long.
     fn shell_with_child(then: &str) -> (Process, Pid) {

@@ -15,8 +15,9 @@ use rustix::io::Errno;
 use rustix::process::Signal;
 
 use crate::deadline::Deadline;
-use crate::qemu::error::PATIENCE;
-use crate::qemu::process::{Process, null, read_available};
+use crate::error::qemu::PATIENCE;
+use crate::qemu::process::{Process, null};
+use crate::stream::read_available;
 use crate::{AskError, Interrupt, QemuError, VmError};
 
 /// Bytes of an answer that are kept; QEMU's lists of CPUs and machines are shorter.
@@ -26,12 +27,12 @@ const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// What the program said before it ended.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// The beginning of its standard output.
-    pub(crate) output: String,
+    pub output: String,
     /// The beginning of its standard error.
-    pub(crate) errors: String,
-    pub(crate) status: ExitStatus,
+    pub errors: String,
+    pub status: ExitStatus,
 }
 
 /// Runs `program` with `arguments`, each descriptor under the number beside it, and waits for its
@@ -39,7 +40,7 @@ pub(crate) struct Answer {
 ///
 /// # Errors
 /// There is no answer, or the user interrupted it; then nothing is left running.
-pub(crate) fn ask(
+pub fn ask(
     program: &Path,
     arguments: &[&str],
     descriptors: Vec<(i32, OwnedFd)>,

@@ -6,7 +6,7 @@ use pathmeter_wire::{Kind, RawFrame, message, plan::Execution};
 use crate::{
     Plan, Progress, Request, VmError,
     error::{GuestCause, Step},
-    run::guest::Guest,
+    guest::Guest,
     run::outcome::Gathered,
     run::request::path_name,
 };

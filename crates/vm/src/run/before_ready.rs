@@ -8,11 +8,8 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Condition, Facts, Setting, Unmet, UnmetCause, VmError,
-    condition::proof::Read,
-    console::Tail,
-    error::GuestCause,
-    run::{guest::Guest, outcome::printable},
+    Condition, Facts, Setting, Unmet, UnmetCause, VmError, condition::proof::Read, console::Tail,
+    error::GuestCause, guest::Guest, run::outcome::printable,
 };
 
 /// Which part of its way to READY a guest goes.

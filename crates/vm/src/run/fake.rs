@@ -17,11 +17,11 @@ use pathmeter_wire::{Kind, MAX_FRAME, RawFrame, next_frame};
 
 use crate::{
     Cache, Interrupt, Kernel, Progress, Qemu, Request, Settings, VmError,
-    arch::{READBACK, any_boot},
+    arch::{Firmware, READBACK, any_boot},
     console::Tail,
     error::{GuestCause, Step},
-    machine::{Firmware, Origin, fd},
-    run::guest::{Extra, Guest},
+    guest::{Bounds, Extra, Guest},
+    machine::{Origin, fd},
 };
 
 /// Where in a guest's run a fault strikes.
@@ -145,7 +145,7 @@ impl Guest for FakeGuest {
 
     fn start(
         host: &Rc<FakeHost>,
-        _: &Request<'_>,
+        _: Bounds<'_>,
         _: &Settings,
         (origin, _): (Origin, Firmware),
         mut extra: Extra,

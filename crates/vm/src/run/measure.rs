@@ -7,12 +7,13 @@ use pathmeter_probes::Suite;
 use pathmeter_wire::plan::Execution;
 
 use crate::{
-    Facts, Parcel, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
-    machine::{Clock, Firmware, initramfs::may_lose},
-    qemu::{channels::QemuGuest, counter::Counter},
+    Facts, Firmware, Parcel, PathOutcome, Plan, Progress, Proof, Request, Settings, VmError,
+    guest::channels::QemuGuest,
+    guest::{Extra, Guest},
+    machine::{Clock, initramfs::may_lose},
     run::{
         agent_run::{AgentEvent, AgentRun},
-        guest::{Extra, Guest},
+        counter::Counter,
         outcome::Gathered,
         ready::{boot_whole, go_on, snapshot},
         request::path_name,
@@ -181,8 +182,47 @@ fn attempt<G: Guest>(
     Ok(Attempt { ran, snapshot: Some(snapshot) })
 }
 
+/// Executes this plan once, in a guest of another kind that boots with it: what came of each path,
+/// in the order of the suite. Those that the plan leaves out have failed.
+///
+/// # Errors
+/// What keeps the guest from being run.
+pub fn boot_plan<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    plan: &Plan,
+) -> Result<Vec<PathOutcome>, VmError> {
+    Ok(run_all(boot_run::<G>(host, request, plan)?)?.finish())
+}
+
+/// Executes the same up to the first outcomes of all these paths.
+///
+/// # Errors
+/// What keeps the guest from being run.
+pub fn boot_paths<G: Guest>(
+    host: &G::Host,
+    request: &Request<'_>,
+    (plan, paths): (&Plan, &[usize]),
+) -> Result<(), VmError> {
+    let mut run = boot_run::<G>(host, request, plan)?;
+    while !paths.iter().all(|path| run.has_run(*path)) && run.hear()? != AgentEvent::Done {}
+    Ok(())
+}
+
+/// Boots a guest with this plan, and lets it go on from READY.
+fn boot_run<'a, G: Guest>(
+    host: &G::Host,
+    request: &'a Request<'a>,
+    plan: &Plan,
+) -> Result<AgentRun<'a, G>, VmError> {
+    let parcel = request.parcel_of(plan);
+    let extra = Extra::default();
+    let (guest, _) = boot_whole::<G>(host, request, request.settings, &parcel, extra)?;
+    AgentRun::resume(request, guest, plan)
+}
+
 /// Hears the agent until it is done.
-pub(crate) fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
+fn run_all<G: Guest>(mut run: AgentRun<'_, G>) -> Result<Gathered, VmError> {
     while run.hear()? != AgentEvent::Done {}
     Ok(run.into_gathered())
 }

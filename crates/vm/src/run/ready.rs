@@ -8,17 +8,17 @@ use pathmeter_wire::{message::Memory, parcel::LENGTH};
 
 use crate::{
     Parcel, Progress, Proof, Request, Settings, Unmet, VmError,
-    arch::{answer_reads, loaded, vmlinux},
+    arch::{Supply, loaded, places, vmlinux},
     cache::{
         Sought,
         entry::{EntryKind, Key, sha256},
     },
     error::{GuestCause, Step},
+    guest::{Extra, Guest},
     machine::{Origin, fd},
     qemu::memory_file::memory_file,
     run::{
         before_ready::{Stage, Told, await_end},
-        guest::{Extra, Guest},
         snapshot::{Description, Snapshot},
     },
 };
@@ -150,7 +150,7 @@ fn boot<G: Guest>(
     let image = image?;
     let (bytes, firmware) = loaded(&image.boot);
     (request.progress)(Progress::Booting);
-    answer_reads(settings, &image.boot, &mut extra)?;
+    answer_reads(settings, vmlinux(&image.boot), &mut extra)?;
     extra.files.extend([
         (fd::KERNEL, OwnedFd::from(memory_file("pathmeter-kernel", bytes)?)),
         (fd::INITRAMFS, OwnedFd::from(memory_file("pathmeter-initramfs", initramfs)?)),
@@ -158,7 +158,7 @@ fn boot<G: Guest>(
     let release = image.release.clone();
     let missing = settings.condition.missing_parameters(vmlinux(&image.boot));
     drop(image);
-    let mut guest = G::start(host, request, settings, (Origin::Boot, firmware), extra)?;
+    let mut guest = G::start(host, request.bounds(), settings, (Origin::Boot, firmware), extra)?;
     guest.resume()?;
     let mut told = await_end(&mut guest, &settings.condition, stage)?;
     let about = Description {
@@ -174,6 +174,18 @@ fn boot<G: Guest>(
         Stage::Boot | Stage::Parcel => vec![],
     };
     Ok((guest, Description { proofs, ..about }))
+}
+
+/// Has the kernel read what its CPU has to say from a register that the interpreter lacks, if the
+/// kernel reads it at all.
+fn answer_reads(settings: &Settings, vmlinux: &[u8], extra: &mut Extra) -> Result<(), VmError> {
+    let Some(value) = settings.cpu.arch_capabilities() else { return Ok(()) };
+    let places = places(vmlinux).ok_or(VmError::ArchCapabilityPlaces)?;
+    if places.is_empty() {
+        return Ok(());
+    }
+    extra.supply = Some(Supply::new(extra.serve_stub()?, value, places));
+    Ok(())
 }
 
 /// What is known of the settings by what the agent has told, and of the boot.

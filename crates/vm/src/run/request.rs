@@ -6,6 +6,7 @@ use std::time::Duration;
 use pathmeter_image::{ImageError, KernelImage};
 use pathmeter_probes::Suite;
 
+use crate::guest::Bounds;
 use crate::{Cache, Caller, Interrupt, Parcel, Plan, Progress, Qemu, Settings};
 
 /// The kernel to measure: named by its hash, read only if no snapshot of it is cached.
@@ -34,14 +35,15 @@ pub struct Request<'a> {
     pub interrupt: &'a Interrupt,
     /// Told how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Whether the guest boots with its parcel, as it does in Bochs, and is not handed it.
+    /// Whether the guest boots with its parcel, as one in another interpreter does, and is not handed
+    /// it.
     pub boots_with_parcel: bool,
 }
 
 impl Request<'_> {
-    /// The same, for a guest with the same past as the one in Bochs.
+    /// The same, for a guest with the same past as one in another interpreter.
     #[must_use]
-    pub fn as_in_bochs(&self) -> Request<'_> {
+    pub fn that_boots_with_parcel(&self) -> Request<'_> {
         let kernel = Kernel { sha256: self.kernel.sha256.clone(), load: self.kernel.load };
         Request { kernel, boots_with_parcel: true, ..*self }
     }
@@ -52,6 +54,11 @@ impl Request<'_> {
         let parcel = Parcel::of_paths(plan, &self.settings.condition);
         let packed = self.boots_with_parcel || self.settings.cpus > 1;
         if packed { parcel.in_initramfs() } else { parcel }
+    }
+
+    /// How long its guests may be at one thing.
+    pub(crate) fn bounds(&self) -> Bounds<'_> {
+        Bounds { limit: self.limit, interrupt: self.interrupt }
     }
 
     /// As one who looks for an entry of the cache, and will do `again` if that is no use.

@@ -17,13 +17,13 @@ use pathmeter_wire::message::Memory;
 use serde_json::{Value, json};
 
 use crate::{
-    Facts, Proof, Request, Unmet, VmError,
+    Facts, Firmware, Proof, Request, Unmet, VmError,
     cache::entry::{Entry, Key, for_each_block},
     error::Step,
-    machine::{Firmware, Origin, fd},
+    guest::{Extra, Guest},
+    machine::{Origin, fd},
     qemu::memory_file::memory_file,
-    qemu::stream,
-    run::guest::{Extra, Guest},
+    stream,
 };
 
 /// How many bytes precede the description.
@@ -154,7 +154,7 @@ impl Snapshot {
         let reading = |source| VmError::Host { what: "reading the snapshot", source };
         extra.files.push((fd::INCOMING, stream.map_err(reading)?));
         let origin = (Origin::Snapshot, self.about.firmware);
-        G::start(host, request, request.settings, origin, extra)
+        G::start(host, request.bounds(), request.settings, origin, extra)
     }
 }
 

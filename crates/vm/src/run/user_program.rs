@@ -14,14 +14,14 @@ use pathmeter_wire::{
 };
 
 use crate::{
-    Bochs, Firmware, Landmarks, Parcel, Progress, Proof, Request, Stop, VmError,
-    arch::{BochsGuest, READBACK},
+    Firmware, Parcel, Progress, Proof, Request, VmError,
+    arch::READBACK,
     error::{GuestCause, Step},
+    guest::channels::QemuGuest,
+    guest::{Extra, Guest},
     machine::fd,
-    qemu::channels::QemuGuest,
     qemu::memory_file::memory_file,
     qemu::plugin::Plugin,
-    run::guest::{Extra, Guest},
     run::ready::{boot_whole, go_on, snapshot},
     run::snapshot::Description,
 };
@@ -172,29 +172,26 @@ fn run_in<G: Guest>(
     Ok((about, all_runs(request, &mut guest, runs, &mut |_| ())?))
 }
 
-/// The same, in a Bochs that boots anew with the job in its initramfs, and stops at the landmarks.
-/// Its stops in each run are what was counted.
+/// The same, in a guest of another kind that boots anew with the job in its initramfs. `ended` is
+/// called at the end of each run.
 ///
 /// # Errors
 /// As [`run_program`].
-pub fn witness_program(
-    bochs: &Bochs,
+pub fn boot_program<G: Guest>(
+    host: &G::Host,
     request: &Request<'_>,
     parcel: &Parcel,
     runs: u32,
-    landmarks: Landmarks,
-) -> Result<RanProgram<Vec<Vec<Stop>>>, VmError> {
-    let extra = Extra { landmarks: Some(landmarks), ..Extra::default() };
-    let (mut guest, about) =
-        boot_whole::<BochsGuest>(bochs, request, request.settings, parcel, extra)?;
+    ended: &mut dyn FnMut(&mut G),
+) -> Result<RanProgram<()>, VmError> {
+    let extra = Extra::default();
+    let (mut guest, about) = boot_whole::<G>(host, request, request.settings, parcel, extra)?;
     guest.begin(Step::Run);
     guest.resume()?;
-    let mut stops = Vec::new();
-    let ended = &mut |guest: &mut BochsGuest| stops.push(guest.take_stops());
     let Heard { runs, outputs, unlike, perf_maps, .. } =
         all_runs(request, &mut guest, runs, ended)?;
     let Description { release, firmware, proofs, .. } = about;
-    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: stops })
+    Ok(RanProgram { release, firmware, proofs, runs, outputs, unlike, perf_maps, counts: () })
 }
 
 /// Hears of all runs of a guest that has gone on from READY; `ended` is called at the end of each.

@@ -1,26 +1,21 @@
 //! The steps of `witness`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use pathmeter_vm::{Bochs, Cpu, WITNESS_CPU};
+use pathmeter_witness::{Bochs, Both, Show, WitnessProgram};
 
 use super::args::WitnessArgs;
-use super::both::Both;
-use super::runs::WitnessProgram;
-use crate::arguments::GuestArgs;
-use crate::command_line::given::{Given, Need, Needs};
+use super::request::Request;
+use crate::arguments::{GuestArgs, PackingArgs};
+use crate::command_line::given::Given;
+use crate::packing;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use crate::subject_files::find_files;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::subject::Subject;
+use pathmeter_measure::session::Report;
 use pathmeter_model::clean;
-
-/// What options need to change something.
-pub(crate) const NEEDS: Needs =
-    &[(&["perturb", "FilesArgs"], Need::Program), (&["command"], Need::Kernel)];
 
 /// Measures each subject in both, and prints a table of each.
 pub(crate) fn run(
@@ -28,11 +23,7 @@ pub(crate) fn run(
     given: &Given<'_>,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    given.refuse_idle(NEEDS)?;
-    find_files(&mut args.kernels, screen)?;
-    let args = &*args;
-    let guest = with_common_cpu(&args.guest)?;
-    let names = args.kernels.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
+    let (Request { names, guest }, args) = Request::new(args, given, screen)?;
     let interrupt = interrupt::listen();
     let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
@@ -43,13 +34,14 @@ pub(crate) fn run(
             help: "name a subject with one".to_owned(),
         });
     }
-    let program = WitnessProgram::of(&args.packing, &guest, screen)?;
+    let program = program(&args.packing, &guest, screen)?;
     let mut all_agree = true;
     for image in &images {
-        let both = Both { session: &session, bochs: &bochs, image, board: Board::new(screen) };
+        let show = Lines { name: image.subject().name, board: Board::new(screen) };
+        let both = Both { session: &session, bochs: &bochs, image, show };
         let (table, agree) = match &program {
-            Some(program) => program.table(&both, screen.style())?,
-            None => both.table(screen.style())?,
+            Some(program) => both.compare_program(program, screen.style())?,
+            None => both.compare_paths(screen.style())?,
         };
         let title = format!(
             "{}: QEMU {} and Bochs {}",
@@ -63,24 +55,27 @@ pub(crate) fn run(
     Ok(if all_agree { Exit::Done } else { Exit::Worse })
 }
 
-/// A subject, which must be a kernel.
-fn kernel(name: &Path) -> Result<PathBuf, Failure> {
-    match Subject::open(name)? {
-        Subject::Kernel(path) => Ok(path),
-        Subject::Result(_) => Err(Failure::Usage {
-            message: format!("{} is a result", name.display()),
-            help: "name a kernel: it is executed in two interpreters".to_owned(),
-        }),
+/// The program that the arguments name; None if they name none.
+fn program(
+    packing: &PackingArgs,
+    guest: &GuestArgs,
+    screen: &Screen,
+) -> Result<Option<WitnessProgram>, Failure> {
+    if packing.command.is_empty() {
+        return Ok(None);
     }
+    let packed = packing::pack(&packing.command, &packing.files, screen)?;
+    WitnessProgram::new(packed, guest.runs(), guest.memory).map(Some)
 }
 
-/// The arguments, with the CPU that both interpreters have.
-fn with_common_cpu(guest: &GuestArgs) -> Result<GuestArgs, Failure> {
-    if guest.cpus().next().is_none() {
-        return Ok(GuestArgs { cpu: vec![Cpu::from_name(WITNESS_CPU)], ..guest.clone() });
+/// The lines of a kernel on the board.
+struct Lines {
+    name: String,
+    board: Board,
+}
+
+impl Show for Lines {
+    fn during<T>(&self, place: &str, work: impl FnOnce(Report<'_>) -> T) -> T {
+        self.board.during(format!("{} {place}", self.name), work)
     }
-    Err(Failure::Usage {
-        message: "--cpu can't be chosen here".to_owned(),
-        help: "both interpreters have the same CPU: what each can execute of it".to_owned(),
-    })
 }

@@ -17,7 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use pathmeter_image::executable_segments;
 
 use super::register::Register;
-use crate::qemu::gdb::{Patience, Stub, Trouble};
+use crate::gdb::{Patience, Stub, Trouble};
 
 /// The number of the MSR `IA32_ARCH_CAPABILITIES`.
 const MSR: u32 = 0x10a;
@@ -103,11 +103,11 @@ impl Supply {
             return Err(Trouble::Answer { command, answer });
         }
         for _ in 0..MOST_STEPS {
-            let at = self.stub.read(Register::Rip, patience)?;
+            let at = self.stub.read(Register::Rip as u32, patience)?;
             if self.reads_the_msr(at, patience)? {
-                self.stub.write(Register::Rax, self.value & 0xffff_ffff, patience)?;
-                self.stub.write(Register::Rdx, self.value >> 32, patience)?;
-                self.stub.write(Register::Rip, at + RDMSR.len() as u64 / 2, patience)?;
+                self.stub.write(Register::Rax as u32, self.value & 0xffff_ffff, patience)?;
+                self.stub.write(Register::Rdx as u32, self.value >> 32, patience)?;
+                self.stub.write(Register::Rip as u32, at + RDMSR.len() as u64 / 2, patience)?;
                 self.answered += 1;
                 break;
             }
@@ -123,7 +123,7 @@ impl Supply {
         if self.stub.ask(&format!("m{at:x},2"), patience)? != RDMSR {
             return Ok(false);
         }
-        let number = self.stub.read(Register::Rcx, patience)?;
+        let number = self.stub.read(Register::Rcx as u32, patience)?;
         Ok(number & 0xffff_ffff == u64::from(MSR))
     }
 
@@ -147,8 +147,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::Interrupt;
     use crate::deadline::Deadline;
+    use crate::interrupt::Interrupt;
 
     const PLACE: u64 = 0xffff_ffff_8104_71d6;
 
