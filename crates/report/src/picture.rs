@@ -1,5 +1,5 @@
-//! What the pictures have in common: scales from values to places, marks at places, and the frame of
-//! a picture that stands by itself.
+//! What the pictures have in common: scales from values to places, marks at places, and the frame
+//! of a picture that stands by itself.
 
 use std::fmt::Display;
 

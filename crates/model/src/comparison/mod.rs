@@ -1,5 +1,5 @@
-//! `pathmeter.comparison/1`: two results, row by row; and `pathmeter.folder-comparison/1`: those of two
-//! folders.
+//! `pathmeter.comparison/1`: two results, row by row; and `pathmeter.folder-comparison/1`: those of
+//! two folders.
 
 pub(crate) mod check;
 pub(crate) mod compare;

@@ -39,7 +39,8 @@ fn is_utf16(bytes: &[u8]) -> bool {
 }
 
 /// Whether a file that begins with `bytes` is meant as a document: its first character, after
-/// white space or a byte-order mark, is a brace. [`parse_measurement`](crate::parse_measurement) says whether it is one.
+/// white space or a byte-order mark, is a brace. [`parse_measurement`](crate::parse_measurement)
+/// says whether it is one.
 pub fn is_document(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());

@@ -189,8 +189,8 @@ impl Configuration {
         program_conditions(self.program.as_ref()).into_iter().chain(self.conditions())
     }
 
-    /// All fields but those of the program and of the kernel itself. Taken apart whole, so that a field added above
-    /// can't be forgotten here.
+    /// All fields but those of the program and of the kernel itself. Taken apart whole, so that a
+    /// field added above can't be forgotten here.
     fn conditions(&self) -> [(&'static str, String); 12] {
         let Self {
             image_sha256: _,

@@ -1,4 +1,5 @@
-//! `pathmeter.times/1`: what calls took on one machine; and `pathmeter.boots/1`: that of several boots.
+//! `pathmeter.times/1`: what calls took on one machine; and `pathmeter.boots/1`: that of several
+//! boots.
 
 pub(crate) mod boots;
 pub(crate) mod configuration;

@@ -1,5 +1,5 @@
-//! What was given on the command line. Options that would change nothing are refused before anything
-//! is done: whoever gives one expects an effect of it, and takes what is printed for that.
+//! What was given on the command line. Options that would change nothing are refused before
+//! anything is done: whoever gives one expects an effect of it, and takes what is printed for that.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,8 @@ pub(crate) enum Need {
     Given(&'static str),
 }
 
-/// What options need, by their names or by that of the structure whose own fields they are. The first
-/// line counts.
+/// What options need, by their names or by that of the structure whose own fields they are. The
+/// first line counts.
 pub(crate) type Needs = &'static [(&'static [&'static str], Need)];
 
 /// What options that many verbs have need, after those of the verb itself.

@@ -1,5 +1,5 @@
-//! Comparisons, which several verbs make: the sides, how they are judged, and where differences come
-//! from.
+//! Comparisons, which several verbs make: the sides, how they are judged, and where differences
+//! come from.
 
 pub(crate) mod causes;
 pub(crate) mod differences;

@@ -1,6 +1,6 @@
 //! The verbs of the command: each from its arguments, resolved, to a document that is delivered. A
-//! room has the arguments (`args.rs`), what they come to before anything is done (`request.rs`), and
-//! the steps (`run.rs`).
+//! room has the arguments (`args.rs`), what they come to before anything is done (`request.rs`),
+//! and the steps (`run.rs`).
 
 pub(crate) mod bisect;
 pub(crate) mod compare;

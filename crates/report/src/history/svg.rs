@@ -117,7 +117,8 @@ fn mark(svg: &mut String, (x, y): (f64, Option<f64>), point: &Point, kept: &Kept
     let _ = match (point.status, point.value, y) {
         (Status::Ok, Some(value), Some(y)) => writeln!(
             svg,
-            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title></circle>",
+            "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3.5\"><title>{}</title>\
+             </circle>",
             escaped(&format!("{} {}, {}", amount(value, point.unit), unit(point), about(kept)))
         ),
         (Status::Ok, ..) => Ok(()),

@@ -35,8 +35,8 @@ pub struct Request<'a> {
     pub interrupt: &'a Interrupt,
     /// Told how far it is.
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
-    /// Whether the guest boots with its parcel, as one in another interpreter does, and is not handed
-    /// it.
+    /// Whether the guest boots with its parcel, as one in another interpreter does, and is not
+    /// handed it.
     pub boots_with_parcel: bool,
 }
 

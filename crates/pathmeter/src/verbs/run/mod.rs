@@ -6,6 +6,7 @@ mod new_probe;
 mod probe_name;
 mod program;
 mod request;
+#[allow(clippy::module_inception, reason = "the steps of every verb are in its run.rs")]
 mod run;
 mod run_verb;
 mod slope;
