@@ -11,7 +11,7 @@
 //! overwrites a file that is not a history.
 //!
 //! - [`Store`]: a database that is open, to read or to write.
-//! - [`blame`]: the steps of one path, by the rules of `pathmeter_model::compare`; of times by
+//! - [`blame()`]: the steps of one path, by the rules of `pathmeter_model::compare`; of times by
 //!   those of `pathmeter_model::TimeComparison`.
 //! - [`Date`]: when a result belongs to.
 
