@@ -34,7 +34,7 @@ fn judge(pairs: &[f64], null: &[f64], rules: &Rules) -> Judgement {
     judge_family(&[PathPairs { pairs, null }], rules)[0]
 }
 
-/// The same of sides without pairs.
+/// Sides without pairs, of which `copy` is base again, in a family of `rules.family`.
 fn judge_unpaired(base: &[f64], new: &[f64], copy: &[f64], rules: &Rules) -> Judgement {
     judge_unpaired_family(&[PathLevels { base, new, null: [base, copy] }], rules)[0]
 }

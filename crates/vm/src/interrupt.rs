@@ -24,7 +24,7 @@ impl Interrupt {
         Arc::clone(&self.flag)
     }
 
-    /// The same, which also ends measurements at `end`, as if the flag were set then.
+    /// An interrupt like this one, which also ends measurements at `end`.
     #[must_use]
     pub fn until(&self, end: Instant) -> Self {
         Self { until: Some(end), ..self.clone() }

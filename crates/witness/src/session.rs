@@ -22,7 +22,7 @@ pub(crate) fn count(
 ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
     let measured = session.with_request(image, progress, |request| {
         let plan = witness_plan(request.settings);
-        let request = request.that_boots_with_parcel();
+        let request = request.with_parcel_at_boot();
         pathmeter_vm::measure_plan(&request, (&plan, None), &pathmeter_trace::count)
     })?;
     let counts = measured.counts.map(|(order, counting)| Counted::new(&order, counting));
@@ -68,7 +68,7 @@ pub(crate) fn record_witnessed<R: Send>(
     let read = |execution: Execution, trace| read(execution.path, trace);
     let recorded = session.with_request(image, progress, |request| {
         let plan = witness_plan(request.settings);
-        pathmeter_vm::record(&request.that_boots_with_parcel(), &plan, &wanted, limits, read)
+        pathmeter_vm::record(&request.with_parcel_at_boot(), &plan, &wanted, limits, read)
     })?;
     Ok(recorded.into_iter().map(|one| one.map(|recorded| recorded.trace)).collect())
 }

@@ -32,7 +32,7 @@ pub(crate) struct SumArg {
 }
 
 impl SumArg {
-    /// The same for the tables.
+    /// Whether tables show the sums.
     pub(crate) fn sums(&self) -> AreaSums {
         if self.by_area { AreaSums::Shown } else { AreaSums::Hidden }
     }

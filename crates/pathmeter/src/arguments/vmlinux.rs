@@ -14,7 +14,7 @@ pub(crate) struct VmlinuxArgs {
     /// For a build folder, the vmlinux in it is used without this option.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) vmlinux: Option<PathBuf>,
-    /// The same for NEW
+    /// NEW's vmlinux with debug information
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "new")]
     pub(crate) new_vmlinux: Option<PathBuf>,
 }

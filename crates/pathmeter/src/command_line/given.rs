@@ -133,8 +133,8 @@ impl<'a> Given<'a> {
 
     /// Whether one kernel is compared with itself.
     fn is_pair(&self) -> bool {
-        let names_program = self.matches.try_contains_id("against").is_ok() && self.has("against");
-        let two_programs = names_program && self.matches.try_contains_id("base").is_ok();
+        let is_known = self.matches.try_contains_id("against").is_ok();
+        let two_programs = is_known && self.has("against");
         two_programs
             || ["cpu", "under"].iter().any(|option| {
                 let known = self.matches.try_contains_id(option).is_ok();

@@ -56,7 +56,7 @@ fn is_elsewhere(path: &str) -> bool {
     CRATES.iter().any(|name| {
         let below = inside(&format!("crates/{name}/src/"));
         below.is_some_and(|below| {
-            // The catalogue is of paths, whose names are often those of instructions.
+            // Names of paths are often names of instructions.
             let folder = below.iter().next().and_then(|first| Path::new(first).file_stem());
             folder.is_none_or(|folder| folder != "arch" && folder != "catalogue")
         })

@@ -41,9 +41,10 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The same, for a guest with the same past as one in another interpreter.
+    /// This request for a guest that boots with its parcel, and so has the same past as one in
+    /// another interpreter.
     #[must_use]
-    pub fn that_boots_with_parcel(&self) -> Request<'_> {
+    pub fn with_parcel_at_boot(&self) -> Request<'_> {
         let kernel = Kernel { sha256: self.kernel.sha256.clone(), load: self.kernel.load };
         Request { kernel, boots_with_parcel: true, ..*self }
     }

@@ -22,7 +22,7 @@ use crate::{
     qemu::qmp::Lines,
 };
 
-/// The same, with a plugin that keeps the exact clock right: all do, and a guest that no other one
+/// Adds a plugin that keeps the exact clock right: every plugin does, and a guest that no other one
 /// observes has one for that. A QEMU that takes no plugin goes without.
 pub(super) fn with_clock(
     qemu: &Qemu,
