@@ -379,6 +379,15 @@ fn how_guests_run_is_refused_where_none_does() {
 }
 
 #[test]
+fn one_subject_refuses_what_only_two_have() {
+    let alone = "there is nothing to compare the only subject with";
+    for more in [&["--across"][..], &["--threshold", "1"], &["--by-area"]] {
+        assert_refused(&["run", "program.json"], more, alone);
+    }
+    assert_refused(&["report", "-o", "page.html", "base.json"], &["--across"], alone);
+}
+
+#[test]
 fn beside_a_kernel_they_are_about_the_kernel() {
     let scene = scene();
     let line = ["compare", "--across", "base.json", "vmlinux.elf"];
