@@ -240,7 +240,7 @@ function more() {
 }
 
 function patch(  text, parts) {
-	text = "none of 20 instructions or more"
+	text = "–"
 	if (choose(1)) {
 		split(row[chosen[1]], parts, " ")
 		text = "`" parts[1] "` " parts[4] " (" parts[5] " %)"
