@@ -16,7 +16,7 @@ use pathmeter_report::FlameError;
 use pathmeter_seal::SealError;
 use pathmeter_vm::{Cpu, Unmet, UnmetCause, VmError, is_shortage, known_words};
 
-use crate::sysctls;
+use crate::condition::sysctls;
 
 /// What to do about a QEMU that fails the self-test.
 pub const UNFIT_QEMU: &str =

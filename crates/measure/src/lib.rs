@@ -1,65 +1,31 @@
 //! Measurements of kernels and programs, as a command or a program that embeds pathmeter asks for
-//! them: subjects, sessions, results through the cache, rows, recordings.
+//! them.
 //!
 //! Contract: nothing here prints, exits or knows a command line. What is asked for is given
 //! resolved ([`session::Guests`]); what comes back is a document, or a [`failure::Failure`] that
 //! names the subject and the next step.
 
-pub mod benchmarks;
-pub mod beside;
+/// The benchmarks of a program, and the frameworks that execute them.
+pub mod benchmark;
+/// Files of the user's that are read whole, and so with a bound.
 pub mod bounded_file;
-pub mod builds;
-pub mod cell;
-mod debug;
-mod debug_file;
-pub mod elapsed;
-pub mod executions;
+/// The condition that a kernel is measured under.
+pub mod condition;
+/// The digest that names the content of files and texts.
+pub mod digest;
+/// What can go wrong, and what to do about it.
 pub mod failure;
-pub mod framework;
-mod guest_files;
-pub mod image;
+/// Signals, which end a measurement.
 pub mod interrupt;
-mod jit_code;
-pub mod kernel_names;
-pub mod lab;
-mod landlock;
-mod makers;
-pub mod memory;
-pub mod modules;
-pub mod named_kernel;
-pub mod packed_program;
-mod packed_tool;
-mod path_point_windows;
-pub mod path_result;
-mod path_rows;
-pub mod plan_results;
-pub mod points;
-pub mod process_choice;
-mod program_code;
-pub mod program_failure;
-mod program_functions;
-mod program_lines;
-pub mod program_point_windows;
-mod program_processes;
-pub mod program_result;
-pub mod program_runs;
-mod program_sleeps;
-pub mod program_slope;
-mod program_threads;
-pub mod program_tree;
+/// The built-in paths and the rows that are made of what a guest counted of them.
+pub mod path;
+/// Programs of the user's, and what their runs cost.
+pub mod program;
+/// Recorded paths, from which call trees are made.
 pub mod recording;
-pub mod recordings;
-mod repeat;
-pub mod results;
-pub mod seccomp;
-pub mod selection;
-pub mod selftest;
+/// Sessions: QEMU, the cache and the guest's settings, and what is measured with them.
 pub mod session;
-pub mod slope;
-pub mod sources;
+/// Kernels and results: what can be measured or compared.
 pub mod subject;
-mod symbol;
-mod sysctls;
+/// Work that is done at once where threads can be had.
 pub mod threads;
-pub mod under;
-mod waits;

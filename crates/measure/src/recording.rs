@@ -15,12 +15,14 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{Execution, PathStatus, Progress, Recorded};
 
-use crate::debug::SharedDebugInfo;
 use crate::failure::Failure;
-use crate::image::Image;
-use crate::points;
-use crate::selection;
+use crate::path::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+use crate::subject::debug::SharedDebugInfo;
+use crate::subject::image::Image;
+use crate::subject::points;
+
+pub mod cache;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]

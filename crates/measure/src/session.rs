@@ -19,22 +19,29 @@ use pathmeter_vm::{
     RecordingLimits, Request, Settings, VmError,
 };
 
+use crate::digest::sha256;
 use crate::failure::Failure;
-use crate::guest_files::{guest_report, note_of};
-use crate::image::Image;
-use crate::path_result::{path_result, with_cause};
-use crate::path_rows::Counted;
-use crate::plan_results::PlanResults;
-use crate::repeat;
-use crate::results::sha256;
+use crate::path::result::{path_result, with_cause};
+use crate::path::rows::Counted;
+use crate::path::waits::WaitPoints;
 use crate::session::groups::Groups;
-use crate::waits::WaitPoints;
+use crate::session::guest_files::{guest_report, note_of};
+use crate::session::plan_results::PlanResults;
+use crate::subject::image::Image;
 
+mod cache;
+mod cached_results;
+pub mod cell;
+pub mod elapsed;
+mod group_times;
 mod groups;
+mod guest_files;
 mod identity;
 mod joint_progress;
-mod kept;
-mod pace;
+pub mod memory;
+pub mod plan_results;
+mod repeat;
+pub mod selftest;
 mod turns;
 mod witness;
 

@@ -23,6 +23,14 @@ use serde::de::IgnoredAny;
 
 use crate::failure::Failure;
 
+pub mod builds;
+pub(crate) mod debug;
+pub mod image;
+mod lab;
+pub mod modules;
+pub mod named_kernel;
+pub mod points;
+
 /// How far the first byte of a document is looked for.
 const SNIFFED: u64 = 4096;
 

@@ -10,11 +10,11 @@ use pathmeter_vm::{
 use crate::cli::{GuestArgs, LONGEST, Verb};
 use crate::screen::output;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::modules::Modules;
-use pathmeter_measure::plan_results::PlanResults;
-use pathmeter_measure::selftest::SelfTest;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::plan_results::PlanResults;
+use pathmeter_measure::session::selftest::SelfTest;
+use pathmeter_measure::subject::image::{Image, Pair};
+use pathmeter_measure::subject::modules::Modules;
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::suggestion::suggest;
 

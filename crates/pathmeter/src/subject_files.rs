@@ -6,7 +6,7 @@ use crate::cli::{HistoryVerb, ListWhat, RunVerb, Verb};
 use crate::results_folder::{are_results, expanded, take_only_result};
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::named_kernel::{file, is_named};
+use pathmeter_measure::subject::named_kernel::{file, is_named};
 
 /// The file of a kernel, which may go by a name.
 ///

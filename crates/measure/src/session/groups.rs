@@ -15,13 +15,13 @@ use pathmeter_vm::{
 
 use super::joint_progress::JointProgress;
 use super::turns::{TURNS, count_guests};
-use super::{Report, Session, pace};
+use super::{Report, Session, group_times};
 use crate::failure::Failure;
-use crate::image::Image;
-use crate::plan_results::Elsewhere;
-use crate::results;
+use crate::path::waits::{self, WaitPoints};
+use crate::session::cached_results;
+use crate::session::plan_results::Elsewhere;
+use crate::subject::image::Image;
 use crate::threads::each;
-use crate::waits::{self, WaitPoints};
 
 /// A set of groups, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Session {
             let measured = self.measure_anew(image, &groups, progress)?;
             for ((_, slot), result) in missing.into_iter().zip(measured) {
                 if let Some(slot) = slot {
-                    results::keep(slot, &result);
+                    cached_results::keep(slot, &result);
                 }
                 found.push(result);
             }
@@ -129,7 +129,7 @@ impl Session {
     ) -> Result<Option<Sought<'a, Measurement>>, Failure> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let read = |entry: Entry| {
-            let result = results::read(&entry)?;
+            let result = cached_results::read(&entry)?;
             Ok(result.filter(|result| self.is_of(image, &result.configuration)))
         };
         let sought = cache.seek(self.group_key(image, group), self.caller(progress), read);
@@ -143,7 +143,7 @@ impl Session {
     /// Says how many groups are measured, and how long that took the last time.
     fn announce(&self, groups: &[&Group], progress: Report<'_>) {
         let folder = self.cache.as_ref().map(Cache::folder);
-        let took = folder.and_then(|folder| pace::find(folder, &self.describe(groups)));
+        let took = folder.and_then(|folder| group_times::find(folder, &self.describe(groups)));
         progress(Progress::Groups { count: groups.len(), took });
     }
 
@@ -207,7 +207,7 @@ impl Session {
         let started = Instant::now();
         let measured = Failure::gather(each(plans.iter().enumerate(), plans.len(), one))?;
         if let Some(cache) = &self.cache {
-            pace::keep(cache.folder(), self.describe(groups), started.elapsed());
+            group_times::keep(cache.folder(), self.describe(groups), started.elapsed());
         }
         Ok(measured)
     }

@@ -8,11 +8,11 @@ use pathmeter_model::{Configuration, Measurement, Program, SubjectKind};
 use pathmeter_vm::{EntryKind, INIT};
 
 use super::Session;
+use crate::digest::sha256;
 use crate::failure::Failure;
-use crate::image::Image;
-use crate::packed_program::PackedProgram;
-use crate::plan_results::Elsewhere;
-use crate::results::sha256;
+use crate::program::packed::PackedProgram;
+use crate::session::plan_results::Elsewhere;
+use crate::subject::image::Image;
 
 impl Session {
     /// The identity of the result of all paths, or of `program`, on `image`: 32 hexadecimal digits.

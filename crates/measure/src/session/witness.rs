@@ -10,8 +10,8 @@ use pathmeter_vm::{
 
 use super::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
 use crate::failure::Failure;
-use crate::image::Image;
-use crate::path_rows::Counted;
+use crate::path::rows::Counted;
+use crate::subject::image::Image;
 
 impl Session {
     /// What came of the paths that a witness is asked about, and what was counted, run anew.

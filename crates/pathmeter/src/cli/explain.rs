@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_report::{Least, Limits};
 
 use super::{GuestArgs, PackingArgs, WindowArgs};

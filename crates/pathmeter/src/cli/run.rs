@@ -18,10 +18,10 @@ use super::{
     DocumentArgs, EditedArg, FormatArgs, GateArgs, GuestArgs, ResultsArg, RowArgs, SumArg, percent,
 };
 use pathmeter_gate::{EventGate, USUAL};
-use pathmeter_measure::beside::Beside;
-use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
-use pathmeter_measure::program_point_windows::ProgramWindow;
-use pathmeter_measure::program_slope::ProgramSlope;
+use pathmeter_measure::benchmark::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
+use pathmeter_measure::path::additions::Additions;
+use pathmeter_measure::program::point_windows::ProgramWindow;
+use pathmeter_measure::program::slope::ProgramSlope;
 
 const RUN_EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \
@@ -311,8 +311,8 @@ pub(crate) struct WindowArgs {
 
 impl ProbeArgs {
     /// The windows and the programs, as what is measured beside the paths.
-    pub(crate) fn to_beside(&self) -> Beside<'_> {
-        Beside { windows: &self.windows.window, programs: &self.probe }
+    pub(crate) fn to_beside(&self) -> Additions<'_> {
+        Additions { windows: &self.windows.window, programs: &self.probe }
     }
 
     /// Whether anything is to be measured beside the paths.

@@ -2,14 +2,14 @@
 
 use std::ffi::OsString;
 
-use pathmeter_measure::benchmarks::Benchmarks;
+use pathmeter_measure::benchmark::Benchmarks;
+use pathmeter_measure::benchmark::framework::Framework;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::framework::Framework;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::packed::memory_for;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_model::{Measurement, Status};
 use pathmeter_pack::Packed;
 

@@ -13,10 +13,10 @@ use crate::screen::output::Screen;
 use crate::verbs::explanation;
 use crate::verbs::judge::note_uncompared;
 use crate::verbs::sides::{Sides, two};
-use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_report::Placement;
 
 /// Compares the two subjects, or all cells of two folders, and puts the comparison out.

@@ -18,8 +18,8 @@ use crate::cli::{DoctorArgs, TIMEOUT};
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::memory::read_available_mib;
-use pathmeter_measure::selftest::SelfTest;
+use pathmeter_measure::session::memory::read_available_mib;
+use pathmeter_measure::session::selftest::SelfTest;
 
 use check::{Check, CheckStatus};
 use profiles::{Nearest, ProfileReport};

@@ -16,14 +16,14 @@ use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::{Board, Line};
 use crate::setup;
-use pathmeter_measure::beside::{Beside, Probes, REGIONS};
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::path::additions::{Additions, Probes, REGIONS};
+use pathmeter_measure::recording::cache::recordings;
 use pathmeter_measure::recording::{Inlined, RecordablePath, only};
-use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 
 /// Records the path, and puts out where its instructions are.
@@ -162,9 +162,9 @@ fn measure_path(
     board: &Board,
 ) -> Result<Measurement, Failure> {
     let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
-    let beside = Beside { windows: &windows, programs: &[] };
+    let additions = Additions { windows: &windows, programs: &[] };
     let name = [path.name().to_owned()];
-    let probes = Probes::new(beside, guest.size(), &name)?;
+    let probes = Probes::new(additions, guest.size(), &name)?;
     board.during(image.subject().name, |progress| probes.measure(session, image, progress))
 }
 

@@ -13,14 +13,14 @@ use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::verbs::{causes, explain};
 use pathmeter_gate::Gate;
-use pathmeter_measure::beside::REGIONS;
-use pathmeter_measure::builds::Builds;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::additions::REGIONS;
+use pathmeter_measure::path::selection::NO_PATH;
 use pathmeter_measure::recording::RecordablePath;
-use pathmeter_measure::recordings::kept_recordings;
-use pathmeter_measure::selection::NO_PATH;
+use pathmeter_measure::recording::cache::kept_recordings;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::builds::Builds;
+use pathmeter_measure::subject::image::Image;
 
 /// Verdicts of the rows that are explained.
 const CHANGED: [Verdict; 6] = [

@@ -14,7 +14,7 @@ use crate::screen::destination::{self, Named};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::{self, is_host};
 
 /// Most characters of a subject's name in that of an exported file.

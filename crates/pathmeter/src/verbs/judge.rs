@@ -2,7 +2,7 @@
 
 use pathmeter_gate::{BudgetFile, EventGate, Gate, Wanted};
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
 use pathmeter_report::{AreaSums, Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
 use pathmeter_trace::Event;

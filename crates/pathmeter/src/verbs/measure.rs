@@ -12,10 +12,10 @@ use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::judge::{Judge, budget};
-use pathmeter_measure::beside::Probes;
 use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::additions::Probes;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::Subject;
 
 /// Measures the subject and puts its result out.

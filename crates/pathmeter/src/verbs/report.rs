@@ -23,13 +23,13 @@ use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::explanation;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::path::selection::{Selection, is_selected};
 use pathmeter_measure::recording::Inlined;
 use pathmeter_measure::recording::RecordablePath;
-use pathmeter_measure::recordings::recordings;
-use pathmeter_measure::selection::{Selection, is_selected};
+use pathmeter_measure::recording::cache::recordings;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 
 use input::Input;

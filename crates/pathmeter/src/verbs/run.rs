@@ -19,8 +19,8 @@ use crate::verbs::judge::{Judge, note_uncompared};
 use crate::verbs::sides::two;
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::process_choice::of_process;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::process_choice::of_process;
 use pathmeter_measure::subject::Subject;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.

@@ -30,15 +30,15 @@ use crate::setup;
 use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::run;
-use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::modules::Modules;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::recording::RecordablePath;
-use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::{self, CellProgram};
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
+use pathmeter_measure::subject::modules::Modules;
 use pathmeter_measure::threads::each;
 
 /// A guest's QEMU keeps to one CPU, and most machines have another.

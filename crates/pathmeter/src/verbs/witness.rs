@@ -20,10 +20,10 @@ use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_model::clean;
 
 /// Why a path is left out in both.

@@ -11,16 +11,16 @@ use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::{causes, explain, run};
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::program_result::Asked;
+use pathmeter_measure::path::additions::Probes;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::result::Asked;
 use pathmeter_measure::recording::{RecordablePath, only};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 
 /// A kernel, and its result.
 pub(super) struct Measured {

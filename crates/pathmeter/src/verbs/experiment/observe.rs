@@ -13,11 +13,11 @@ use pathmeter_vm::{Progress, VmError};
 
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
-use pathmeter_measure::elapsed;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::recording::{RecordablePath, recorded};
+use pathmeter_measure::session::elapsed;
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 
 /// The guests of all experiments, and what came of them.

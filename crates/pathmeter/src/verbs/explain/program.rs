@@ -2,12 +2,12 @@
 //! or those of its difference to another row of that program or to another kernel.
 
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::program_tree::{
+use pathmeter_measure::program::tree::{
     AskedTree, has_callers, refuse_odd_row, row_tree, two_row_trees,
 };
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;

@@ -19,10 +19,10 @@ use crate::screen::output::Screen;
 use crate::setup;
 use crate::verbs::{causes, explanation};
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 
 /// Most steps of which all rows are looked at.
 const MOST_TOLD: usize = 5;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{TimeComparison, TimeRow, TimeVerdict};
 use pathmeter_report::time_comparison_table;
 

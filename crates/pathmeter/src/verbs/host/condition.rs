@@ -4,8 +4,8 @@ use pathmeter_host::{
     Condition, Limit, Programs, ProgramsError, SessionError, Setting as Live, TracepointError,
     tracepoint_number,
 };
+use pathmeter_measure::condition::under::Under;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::under::Under;
 use pathmeter_model::suggestion::suggest;
 use pathmeter_vm::Setting;
 

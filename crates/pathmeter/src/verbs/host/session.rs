@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
 use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::times;
 use pathmeter_model::{Boots, MOST_REPLICATES, Times};
 

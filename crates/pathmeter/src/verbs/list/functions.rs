@@ -12,10 +12,10 @@ use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::points;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
+use pathmeter_measure::subject::points;
 
 /// The document of `--json`, `pathmeter.functions/1`.
 #[derive(Serialize)]

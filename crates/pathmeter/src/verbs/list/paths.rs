@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::PathsArgs;
 use crate::screen::output::{self, Screen};
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::path_result::unit;
+use pathmeter_measure::path::result::unit;
 
 /// The document of `--json`, `pathmeter.paths/1`.
 #[derive(Serialize)]

@@ -12,12 +12,12 @@ use pathmeter_plan::{PlanProgram, WantedProgram};
 use crate::cli::{GuestArgs, variable};
 use crate::packing::named_by_shell;
 use crate::setup;
-use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::PackedProgram;
+use pathmeter_measure::program::packed::PackedProgram;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::CellProgram;
+use pathmeter_measure::subject::image::Image;
 
 /// How guests run, as options of a command line.
 #[derive(Clone, Debug, Default)]

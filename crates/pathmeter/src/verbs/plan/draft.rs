@@ -18,9 +18,9 @@ use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::session::cell::CellProgram;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::subject::{is_document_file, lab_words};
 use pathmeter_model::suggestion::add_suggestion;
 

@@ -14,11 +14,11 @@ use super::loaded::{enter, qemu};
 use crate::cli::RunnerArgs;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::cell::{self, CellProgram};
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::session::cell::{self, CellProgram};
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 
 /// A plan on this machine.
 pub(super) struct Stand<'a> {

@@ -12,8 +12,8 @@ use super::run::{class, exit};
 use crate::cli::RecheckArgs;
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
+use pathmeter_measure::digest::sha256;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::results::sha256;
 
 /// Measures the cells and compares them with what is there.
 pub(super) fn run(args: &RecheckArgs, screen: &Screen) -> Result<Exit, Failure> {

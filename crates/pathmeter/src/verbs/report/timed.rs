@@ -1,7 +1,7 @@
 //! Times in a report: of one session or of two sides, in sections of their own.
 
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{Boots, Joined, Summary, TIME_MARGIN, TimeComparison, TimesConfiguration};
 use pathmeter_report::PageSection;
 

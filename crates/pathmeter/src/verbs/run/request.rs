@@ -11,7 +11,7 @@ use crate::verbs::judge::budget;
 use crate::verbs::sides::subjects;
 use pathmeter_gate::BudgetFile;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Pair;
+use pathmeter_measure::subject::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement};
 use pathmeter_report::{Placement, Shown};

@@ -2,18 +2,18 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use pathmeter_measure::cell::CellProgram;
 use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::process_choice::of_process;
-use pathmeter_measure::program_point_windows::refuse_twice;
-use pathmeter_measure::program_result::Asked;
-use pathmeter_measure::program_slope::ProgramSlope;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::packed::memory_for;
+use pathmeter_measure::program::point_windows::refuse_twice;
+use pathmeter_measure::program::process_choice::of_process;
+use pathmeter_measure::program::result::Asked;
+use pathmeter_measure::program::slope::ProgramSlope;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement, ProgramSlopeResult};
 use pathmeter_pack::Packed;

@@ -4,7 +4,7 @@ use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Thre
 
 use super::{Under, obstacle};
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::subject::image::Image;
 
 impl Under<'_> {
     /// The row with what the setting costs the program, whose default is `base`. Under some

@@ -11,8 +11,8 @@ use pathmeter_vm::Condition;
 use serde::Deserialize;
 use toml::Spanned;
 
+use pathmeter_measure::condition::under::condition;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::under::condition;
 use pathmeter_model::suggestion::{add_suggestion, suggest};
 
 /// Sets that are bundled, by name.

@@ -12,9 +12,9 @@ use crate::cli::{GuestArgs, PackingArgs};
 use crate::packing;
 use crate::screen::output::Screen;
 use pathmeter_measure::failure::Failure;
-use pathmeter_measure::packed_program::{PackedProgram, memory_for};
-use pathmeter_measure::program_failure::unmeasured;
-use pathmeter_measure::program_result::kernel_names;
+use pathmeter_measure::program::failure::unmeasured;
+use pathmeter_measure::program::packed::{PackedProgram, memory_for};
+use pathmeter_measure::program::result::kernel_names;
 
 /// The program that is to be executed in both.
 pub(super) struct WitnessProgram {

@@ -11,7 +11,7 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{Landmarks, Look, MOST_ENTRIES, ProgramEnd, Stop, StopPlace};
 
-use pathmeter_measure::kernel_names::row_name;
+use pathmeter_measure::program::kernel_names::row_name;
 
 /// Of a page fault's error code, what is known of each (Intel SDM volume 3, 4.7).
 const KNOWN_OF_FAULT: u64 = 0x1f;
