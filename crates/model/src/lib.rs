@@ -34,6 +34,7 @@ mod joined;
 mod level;
 mod limits;
 mod measurement;
+mod number;
 mod only_process;
 mod options;
 mod pair_shown;
@@ -100,6 +101,7 @@ pub use limits::{
     MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, MAX_PATHS, MAX_SAMPLE, MAX_SAMPLES, MAX_SAMPLES_PER_PATH,
 };
 pub use measurement::{Measurement, ResultSchema, Subject, SubjectKind};
+pub use number::group_digits;
 pub use options::{OptionDifference, option_differences};
 pub use pair_shown::PairShown;
 pub use parse::{check_comparison, is_document, parse_measurement};

@@ -1,7 +1,6 @@
 //! Programs that did not end as expected: how, what to do about it, and what they wrote last.
 
-use pathmeter_model::{Ended, Output, Written};
-use pathmeter_report::grouped;
+use pathmeter_model::{Ended, Output, Written, group_digits};
 use pathmeter_trace::Accounts;
 use pathmeter_vm::{MAX_KEPT, ProgramEnd, ProgramEnded};
 use rustix::io::Errno;
@@ -137,8 +136,8 @@ const WHOLE_OUTPUT: &str = "a run that ends as --exit-code says has all that is 
 fn last(written: &Written) -> (Vec<String>, bool) {
     let lines: Vec<&str> = written.text.lines().collect();
     let first = lines.len().saturating_sub(LAST_LINES);
-    let before = (first > 0).then(|| format!("… {} lines before", grouped(first as u64)));
-    let bytes = grouped(written.bytes);
+    let before = (first > 0).then(|| format!("… {} lines before", group_digits(first as u64)));
+    let bytes = group_digits(written.bytes);
     let after = written
         .truncated
         .then(|| format!("… the rest is not kept: only {} KiB of {bytes} bytes", MAX_KEPT >> 10));
