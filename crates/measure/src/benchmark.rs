@@ -20,7 +20,7 @@ use wildmatch::WildMatch;
 
 use crate::benchmark::framework::{Executed, Framework, Iteration};
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::program::packed::PackedProgram;
 use crate::program::result::{self as program_result, Asked, kernel_names};
 use crate::session::{Report, Session};
@@ -78,7 +78,7 @@ impl Benchmarks<'_> {
         [session, guests]: [&Session; 2],
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
+    ) -> Result<Measurement, MeasureError> {
         let guests = &guests.without_own_snapshots();
         let place = Place { session, guests, image, progress };
         let mut names = VecDeque::from(self.wanted_of(self.list(&place)?)?);
@@ -97,7 +97,9 @@ impl Benchmarks<'_> {
                     paths.extend(found);
                     configuration = Some(of_one);
                 }
-                Err(failure @ (Failure::Interrupted | Failure::Host(_))) => return Err(failure),
+                Err(failure @ (MeasureError::Interrupted | MeasureError::Host(_))) => {
+                    return Err(failure);
+                }
                 Err(failure) => {
                     paths.extend(failed_benchmark(&to_path_name(&name), &reason(&failure)));
                     failures.push(failure);
@@ -106,13 +108,13 @@ impl Benchmarks<'_> {
             done += 1;
             announce(done, names.len(), begin, progress);
         }
-        let Some(configuration) = configuration else { return Err(Failure::all(failures)) };
+        let Some(configuration) = configuration else { return Err(MeasureError::all(failures)) };
         Ok(self.document(image, configuration, paths))
     }
 
     /// The names that the program lists, in a guest, where it finds what it finds when it is
     /// measured.
-    fn list(&self, place: &Place<'_>) -> Result<Vec<String>, Failure> {
+    fn list(&self, place: &Place<'_>) -> Result<Vec<String>, MeasureError> {
         let mut environment = self.packed.environment.clone();
         let more = self.framework.list_environment.iter().map(|it| it.as_bytes().to_vec());
         environment.extend(more);
@@ -122,7 +124,7 @@ impl Benchmarks<'_> {
         let listed = place.run(&program, &[]).map_err(|failure| self.unlisted(failure))?;
         let output = output(&listed);
         if output.truncated {
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: format!("the list of benchmarks has {} bytes", output.bytes),
                 help: "name a program with fewer benchmarks".to_owned(),
             });
@@ -134,7 +136,7 @@ impl Benchmarks<'_> {
             |line| format!("it printed: {}", clean(line)),
         );
         match names.len() {
-            0 => Err(Failure::Usage {
+            0 => Err(MeasureError::Request {
                 message: format!(
                     "the program lists no benchmark of {}: {said}",
                     self.framework.word
@@ -149,18 +151,18 @@ impl Benchmarks<'_> {
     }
 
     /// A program that did not list its benchmarks is probably one of another framework.
-    fn unlisted(&self, failure: Failure) -> Failure {
-        let Failure::Program { subject, what, help, stdout, stderr } = failure else {
+    fn unlisted(&self, failure: MeasureError) -> MeasureError {
+        let MeasureError::Program { subject, what, help, stdout, stderr } = failure else {
             return failure;
         };
         let word = self.framework.word;
         let what = format!("asked to list its benchmarks as {word} does, {what}");
         let help = help.map(|help| format!("name its framework with --benchmarks; {help}"));
-        Failure::Program { subject, what, help, stdout, stderr }
+        MeasureError::Program { subject, what, help, stdout, stderr }
     }
 
     /// Those of these names that the user wants.
-    fn wanted_of(&self, names: Vec<String>) -> Result<Vec<String>, Failure> {
+    fn wanted_of(&self, names: Vec<String>) -> Result<Vec<String>, MeasureError> {
         let patterns = self.wanted.iter().map(|pattern| (pattern, WildMatch::new(pattern)));
         let patterns: Vec<_> = patterns.collect();
         // A pattern of a part is one of what has it as well.
@@ -170,7 +172,7 @@ impl Benchmarks<'_> {
         let lost = patterns.iter().find(|pattern| !names.iter().any(|name| is_of(pattern, name)));
         if let Some((pattern, _)) = lost {
             let some: Vec<String> = names.iter().take(5).map(|name| clean(name)).collect();
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: format!("no benchmark of the program is called {pattern}"),
                 help: format!("there are {}, such as {}", names.len(), some.join(", ")),
             });
@@ -179,7 +181,7 @@ impl Benchmarks<'_> {
             |name: &str| patterns.is_empty() || patterns.iter().any(|it| is_of(it, name));
         let wanted: Vec<String> = names.into_iter().filter(|name| is_wanted(name)).collect();
         if wanted.len() > MOST_BENCHMARKS {
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: format!("{} benchmarks are too many for a result", wanted.len()),
                 help: format!("choose at most {MOST_BENCHMARKS} with --only-benchmark PATTERN"),
             });
@@ -188,7 +190,7 @@ impl Benchmarks<'_> {
     }
 
     /// Measures the benchmark of this name.
-    fn one(&self, place: &Place<'_>, name: &str) -> Result<Found, Failure> {
+    fn one(&self, place: &Place<'_>, name: &str) -> Result<Found, MeasureError> {
         let commands = self.framework.commands(&self.command(), name, self.iterations);
         let program = |arguments| {
             let packed = self.with(arguments);
@@ -207,9 +209,9 @@ impl Benchmarks<'_> {
         place: &Place<'_>,
         name: &str,
         [fewer, more]: [&PackedProgram; 2],
-    ) -> Result<Found, Failure> {
+    ) -> Result<Found, MeasureError> {
         let (fewer, more) = at_once(|| place.run(fewer, &[]), || place.run(more, &[]));
-        let (fewer, more) = Failure::both(fewer, more)?;
+        let (fewer, more) = MeasureError::both(fewer, more)?;
         let of_fewer = match self.executed(&fewer, name) {
             Ok(executed) => executed,
             Err(Unlike::Parts(parts)) => return Ok(Found::Parts(parts)),
@@ -245,7 +247,7 @@ impl Benchmarks<'_> {
         name: &str,
         once: &PackedProgram,
         functions: &str,
-    ) -> Result<Found, Failure> {
+    ) -> Result<Found, MeasureError> {
         let patterns = [functions.to_owned()];
         let functions = once.regions(&patterns).map_err(|failure| missing(failure, functions))?;
         let named_alike =
@@ -355,7 +357,7 @@ impl Place<'_> {
         &self,
         program: &PackedProgram,
         regions: &[ProgramFunction],
-    ) -> Result<Measurement, Failure> {
+    ) -> Result<Measurement, MeasureError> {
         program.check()?;
         let asked = Asked { regions, ..Asked::rows(program) };
         // Of the phases of each guest nobody wants to know, but of what is noticed.
@@ -374,15 +376,15 @@ fn output(result: &Measurement) -> pathmeter_model::Written {
     result.execution.as_ref().map(output).unwrap_or_default()
 }
 
-fn unlike(place: &Place<'_>, what: String) -> Failure {
+fn unlike(place: &Place<'_>, what: String) -> MeasureError {
     let subject = place.image.name().to_owned();
-    Failure::Program { subject, what, help: None, stdout: Vec::new(), stderr: Vec::new() }
+    MeasureError::Program { subject, what, help: None, stdout: Vec::new(), stderr: Vec::new() }
 }
 
 /// The program has none of the functions in which its framework executes an iteration.
-fn missing(failure: Failure, functions: &str) -> Failure {
+fn missing(failure: MeasureError, functions: &str) -> MeasureError {
     match failure {
-        Failure::Usage { message, .. } => Failure::Usage {
+        MeasureError::Request { message, .. } => MeasureError::Request {
             message,
             help: format!(
                 "an iteration is an execution of a function {functions}: build with the symbol \
@@ -395,9 +397,9 @@ fn missing(failure: Failure, functions: &str) -> Failure {
 }
 
 /// Why a benchmark was not measured, in a line.
-fn reason(failure: &Failure) -> String {
+fn reason(failure: &MeasureError) -> String {
     match failure {
-        Failure::Program { what, stdout, stderr, .. } => {
+        MeasureError::Program { what, stdout, stderr, .. } => {
             let last = |lines: &[String]| lines.iter().rfind(|line| !line.is_empty()).cloned();
             let said = last(stderr).or_else(|| last(stdout));
             said.map_or_else(|| what.clone(), |said| format!("{what}: {said}"))

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! Contract: nothing here prints, exits or knows a command line. What is asked for is given
-//! resolved ([`session::Guests`]); what comes back is a document, or a [`failure::Failure`] that
+//! resolved ([`session::Guests`]); what comes back is a document, or a [`error::MeasureError`] that
 //! names the subject and the next step.
 
 /// The benchmarks of a program, and the frameworks that execute them.
@@ -13,8 +13,8 @@ pub mod bounded_file;
 pub mod condition;
 /// The digest that names the content of files and texts.
 pub mod digest;
-/// What can go wrong, and what to do about it.
-pub mod failure;
+/// Why there is no measurement, and what to do about it.
+pub mod error;
 /// Signals, which end a measurement.
 pub mod interrupt;
 /// The built-in paths and the rows that are made of what a guest counted of them.

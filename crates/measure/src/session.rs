@@ -20,7 +20,7 @@ use pathmeter_vm::{
 };
 
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::result::{path_result, with_cause};
 use crate::path::rows::Counted;
 use crate::path::waits::WaitPoints;
@@ -123,7 +123,11 @@ impl Session {
     /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the
     /// guest's kernel does not print what it should on its CPU, and was not asked to: mitigations
     /// are boot parameters.
-    pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+    pub fn measure(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, MeasureError> {
         self.tell_doubts(image, progress);
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);
@@ -145,7 +149,11 @@ impl Session {
         }
     }
 
-    fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+    fn measure_or_find(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, MeasureError> {
         let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
         match self.planned(image, None, is_of)? {
             Some(result) => Ok(result),
@@ -160,12 +168,12 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, Failure> {
+    ) -> Result<Vec<Measurement>, MeasureError> {
         if image.cpus() == 1 {
             return self.measure_now(image, groups, progress);
         }
         repeat::twice(|| self.measure_now(image, groups, progress))?
-            .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
+            .map_err(|times| MeasureError::Disagree { subject: image.subject().name, times })
     }
 
     /// A session like this one, with guests of so much memory, in MiB.
@@ -226,7 +234,7 @@ impl Session {
         asked: Accounting<'_>,
         read: &(dyn Fn(File) -> C + Sync),
         progress: Report<'_>,
-    ) -> Result<RanProgram<C>, Failure> {
+    ) -> Result<RanProgram<C>, MeasureError> {
         self.with_request(image, progress, |request| {
             let keeps = self.keeps_own_snapshots || parcel.is_handed_over();
             let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
@@ -268,7 +276,7 @@ impl Session {
         &self,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Vec<PathOutcome>, Failure> {
+    ) -> Result<Vec<PathOutcome>, MeasureError> {
         self.with_request(image, progress, pathmeter_vm::measure_elapsed)
     }
 
@@ -282,7 +290,7 @@ impl Session {
         (table, warm, windows): (&PointTable, u64, u64),
         progress: Report<'_>,
         read: impl Fn(Execution, File) -> R + Sync,
-    ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
+    ) -> Result<Vec<Result<Recorded<R>, MeasureError>>, MeasureError> {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, windows, bytes, most };
         let Some(first) = wanted.first() else { return Ok(Vec::new()) };
@@ -295,7 +303,7 @@ impl Session {
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them.
-    pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, MeasureError> {
         self.with_request(&image.of_symbols(), progress, pathmeter_vm::symbols)
     }
 
@@ -303,7 +311,7 @@ impl Session {
     ///
     /// # Errors
     /// None; a request can't be made without a way to fail.
-    pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, MeasureError> {
         let cached = |request: &Request<'_>| Ok(pathmeter_vm::cached_symbols(request));
         self.with_request(&image.of_symbols(), &|_| {}, cached)
     }
@@ -313,7 +321,7 @@ impl Session {
         image: &Image,
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, MeasureError> {
         self.with_points(image, &PointTable::default(), progress, act)
     }
 
@@ -323,7 +331,7 @@ impl Session {
         points: &PointTable,
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, MeasureError> {
         if let Some(note) = self.note.lock().unwrap_or_else(PoisonError::into_inner).take() {
             progress(Progress::Note(&note));
         }

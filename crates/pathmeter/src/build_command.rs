@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
+
+use crate::failure::Failure;
 
 /// Bytes kept of the beginning of the output, and of its end.
 const HEAD: usize = 4 << 20;

@@ -5,8 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::clean;
+
+use crate::failure::Failure;
 
 /// What git prints, without white space at its end.
 pub(crate) fn line(folder: &Path, arguments: &[&str]) -> Result<Vec<u8>, Failure> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
+use crate::failure::Failure;
 use crate::results_folder::{count_results, is_results};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 
 /// What an option needs, so that it changes something.
@@ -84,7 +84,7 @@ struct Given<'a> {
 pub(crate) fn refuse(command: &Command, matches: &ArgMatches) -> Result<(), Failure> {
     let Some(given) = Given::new(command, matches, "") else { return Ok(()) };
     if given.subjects.iter().any(|path| subject::is_host(path)) {
-        return Err(subject::refused_host());
+        return Err(subject::refused_host().into());
     }
     let named = given.command.get_arguments().filter(|one| given.has(one.get_id().as_str()));
     for argument in named {

@@ -30,8 +30,8 @@ use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 use rustix::process::{Resource, getrlimit};
 
 use crate::cli::{Cli, RunVerb, Verb};
+use crate::failure::Exit;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Exit;
 use pathmeter_model::{clean, shorten};
 
 /// Bytes of the stack that everything is done on.
@@ -57,8 +57,8 @@ fn run() -> ExitCode {
         Err(answer) => return report_wrong_usage(&mut command, answer).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
-    if let Err(failure) = pathmeter_measure::interrupt::register() {
-        return screen.report(&failure).into();
+    if let Err(failure) = pathmeter_measure::interrupt::register(Exit::Interrupted as i32) {
+        return screen.report(&failure.into()).into();
     }
     if cli.verb.accepts_edited() {
         pathmeter_measure::subject::accept_edited();

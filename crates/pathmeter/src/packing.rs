@@ -16,8 +16,8 @@ use tempfile::NamedTempFile;
 use self::file_list::find_files;
 use crate::cli::FilesArgs;
 use crate::executable;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 
 /// What names this command's own standard input.
@@ -45,12 +45,11 @@ pub(crate) fn pack(
     let given = args.packing(command);
     files.extend_from_slice(given.files);
     let packing = Packing { stdin, files: &files, ..given };
-    let mut packed = pathmeter_pack::pack(&packing).map_err(Failure::Packing)?;
+    let mut packed = pathmeter_pack::pack(&packing)?;
     if let Some(list) = &args.find_files {
         let found = find_files(list, &packed, stdin, screen)?;
         let files = [&found[..], packing.files].concat();
-        packed = pathmeter_pack::pack(&Packing { files: &files, ..packing })
-            .map_err(Failure::Packing)?;
+        packed = pathmeter_pack::pack(&Packing { files: &files, ..packing })?;
     }
     note_library(&packed, args, screen);
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use pathmeter_model::Measurement;
 use pathmeter_plan::{Folder, FolderError};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{Subject, is_host, lab_words};
+
+use crate::failure::Failure;
 
 /// Most results of a folder that an error names.
 const MOST_NAMED: usize = 8;

@@ -8,8 +8,9 @@ use pathmeter_vm::{
 };
 
 use crate::cli::{GuestArgs, LONGEST, Verb};
+use crate::failure::Failure;
 use crate::screen::output;
-use pathmeter_measure::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::session::plan_results::PlanResults;
 use pathmeter_measure::session::selftest::SelfTest;
@@ -59,9 +60,9 @@ pub(crate) fn under(args: &GuestArgs, image: Image) -> Result<Image, Failure> {
     match args.under() {
         // The session's settings have its CPU.
         Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
-            image.under(&under.condition)
+            Ok(image.under(&under.condition)?)
         }
-        _ if loads && args.under.len() < 2 => image.under(&Condition::default()),
+        _ if loads && args.under.len() < 2 => Ok(image.under(&Condition::default())?),
         _ => Ok(image),
     }
 }
@@ -179,8 +180,8 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(),
     (caller.progress)(Progress::Note(&note));
     let test = SelfTest::new(qemu.clone(), caller.limit, caller.interrupt.clone());
     test.clock().map_err(|failure| match failure {
-        Failure::Interrupted => failure,
-        failure => Failure::SelfTest {
+        MeasureError::Interrupted => failure,
+        failure => MeasureError::SelfTest {
             what: format!("QEMU {} fails the self-test: {failure}", qemu.version),
         },
     })?;

@@ -9,7 +9,7 @@ use pathmeter_trace::PointWindow;
 use wildmatch::WildMatch;
 
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::point_windows::{self, in_no_path, row_names};
 use crate::path::selection::is_selected;
 use crate::program::packed::{PackedProgram, memory_for};
@@ -41,14 +41,14 @@ impl<'a> Probes<'a> {
         additions: Additions<'a>,
         (memory, runs): (u32, u32),
         only: &[String],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, MeasureError> {
         let packed = |probe: &PathBuf| {
             let command = [probe.as_os_str().to_owned()];
             let packing =
                 Packing { command: &command, root: None, files: &[], env: &[], stdin: None };
-            let packed = pack(&packing).map_err(Failure::Packing)?;
+            let packed = pack(&packing).map_err(MeasureError::Packing)?;
             let memory = memory.max(memory_for(packed.bytes));
-            Ok::<_, Failure>((memory, PackedProgram::new(packed, runs, memory, 0)))
+            Ok::<_, MeasureError>((memory, PackedProgram::new(packed, runs, memory, 0)))
         };
         let packed = additions.programs.iter().map(packed).collect::<Result<_, _>>()?;
         Ok(Self { additions, only: only.to_vec(), packed })
@@ -76,7 +76,7 @@ impl<'a> Probes<'a> {
         session: &Session,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), MeasureError> {
         point_windows::find(session, image, self.additions.windows, progress)
     }
 
@@ -94,7 +94,7 @@ impl<'a> Probes<'a> {
         session: &Session,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
+    ) -> Result<Measurement, MeasureError> {
         self.find(session, image, progress)?;
         let session = &session.narrow_to(|path| self.is_wanted(path));
         let mut result = session.measure(image, progress)?;
@@ -159,21 +159,21 @@ impl<'a> Probes<'a> {
 pub const REGIONS: &str = "user.";
 
 /// Refuses a window that is called as one of these.
-fn refuse_namesake(window: &PointWindow, others: &[PointWindow]) -> Result<(), Failure> {
+fn refuse_namesake(window: &PointWindow, others: &[PointWindow]) -> Result<(), MeasureError> {
     if others.iter().all(|other| other.name != window.name) {
         return Ok(());
     }
-    Err(Failure::Usage {
+    Err(MeasureError::Request {
         message: format!("--window: two windows are called {}", window.name),
         help: "give each window a name of its own".to_owned(),
     })
 }
 
 /// Adds the regions of a probe's result to these rows.
-fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), Failure> {
+fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), MeasureError> {
     for region in probe.paths.into_iter().filter(|path| path.work.is_none()) {
         if rows.iter().any(|row| row.path == region.path) {
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: format!("two probes have a region {}", region.path),
                 help: "give each region a name of its own".to_owned(),
             });
@@ -184,12 +184,12 @@ fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), Fai
 }
 
 /// A document has no more samples than its readers take.
-fn bounded(result: &Measurement) -> Result<(), Failure> {
+fn bounded(result: &Measurement) -> Result<(), MeasureError> {
     let samples: usize = result.paths.iter().map(|path| path.samples.len()).sum();
     if samples <= MAX_SAMPLES {
         return Ok(());
     }
-    Err(Failure::Usage {
+    Err(MeasureError::Request {
         message: format!("with these windows there are {samples} samples, over {MAX_SAMPLES}"),
         help: "take fewer runs (--perturb), or fewer windows at a time".to_owned(),
     })

@@ -9,7 +9,7 @@ use pathmeter_model::{Check, PathResult, Unit};
 use pathmeter_probes::{Kind, Path, Suite, WARMUP};
 use pathmeter_trace::{CountedPath, CountedWindow, LoosePoints, PointWindow, WindowEvents};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::rows::{Counted, events_of};
 use crate::path::selection::NO_PATH;
 use crate::session::{Report, Session};
@@ -28,7 +28,7 @@ pub(crate) fn find(
     image: &Image,
     windows: &[PointWindow],
     progress: Report<'_>,
-) -> Result<(), Failure> {
+) -> Result<(), MeasureError> {
     if windows.is_empty() {
         return Ok(());
     }
@@ -50,7 +50,7 @@ pub(crate) fn measure(
     image: &Image,
     window: &PointWindow,
     progress: Report<'_>,
-) -> Result<Vec<PathResult>, Failure> {
+) -> Result<Vec<PathResult>, MeasureError> {
     let kallsyms = session.symbols(image, progress)?;
     let table = points::table_of(image, &kallsyms, window, windows_of_paths())?;
     let counted = session.count_windows(image, &table, progress)?;
@@ -58,7 +58,7 @@ pub(crate) fn measure(
         counted.into_iter().map(|(order, counting)| Counted::new(&order, counting)).collect();
     if let Some(fault) = guests.iter().find_map(Counted::fault) {
         let error = std::io::Error::other(format!("{window}: {fault}"));
-        return Err(Failure::System { doing: "counting a window", error });
+        return Err(MeasureError::System { doing: "counting a window", error });
     }
     let (mut rows, loose) = rows(window, &guests);
     let chosen = points::alternatives(window, &points::finder(image, &kallsyms)?);

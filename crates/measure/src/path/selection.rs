@@ -5,7 +5,7 @@ use pathmeter_model::{Measurement, RowKind, SUM};
 use pathmeter_probes::{Kind, Suite, Wait};
 use wildmatch::WildMatch;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// What is selected among, and how to see all of it.
 const PATHS: [&str; 2] = ["path", "`pathmeter list paths` lists all paths"];
@@ -28,7 +28,7 @@ impl Selection {
     ///
     /// # Errors
     /// A pattern that none of `names` matches.
-    pub fn new(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
+    pub fn new(patterns: &[String], names: &[&str]) -> Result<Self, MeasureError> {
         Self::among(patterns, names, PATHS)
     }
 
@@ -36,7 +36,7 @@ impl Selection {
     ///
     /// # Errors
     /// A pattern that none of `names` matches.
-    pub fn of_rows(patterns: &[String], names: &[&str]) -> Result<Self, Failure> {
+    pub fn of_rows(patterns: &[String], names: &[&str]) -> Result<Self, MeasureError> {
         Self::among(patterns, names, ROWS)
     }
 
@@ -46,7 +46,7 @@ impl Selection {
         Self { patterns, is_asked: false }
     }
 
-    fn among(patterns: &[String], names: &[&str], words: [&str; 2]) -> Result<Self, Failure> {
+    fn among(patterns: &[String], names: &[&str], words: [&str; 2]) -> Result<Self, MeasureError> {
         let (mut matchers, mut rest) = (Vec::new(), patterns);
         while let Some(first) = rest.first() {
             // Names of rows have commas, at which the command line was split.
@@ -114,7 +114,7 @@ pub fn refuse_unknown_calls(
     patterns: &[String],
     calls: &[String],
     windows: &[&str],
-) -> Result<(), Failure> {
+) -> Result<(), MeasureError> {
     let is_known = |name: &str| {
         calls.iter().any(|call| call == name)
             || windows.contains(&name)
@@ -133,7 +133,7 @@ pub fn is_selected(patterns: &[String], name: &str) -> bool {
 }
 
 /// The index of the path `name` in the exact suite, if it has windows that can be recorded.
-pub fn one_path(name: &str) -> Result<usize, Failure> {
+pub fn one_path(name: &str) -> Result<usize, MeasureError> {
     let Some((index, path)) = Suite::Exact.find(name) else {
         let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
         let is_pattern = name.contains(['*', '?']);
@@ -145,24 +145,24 @@ pub fn one_path(name: &str) -> Result<usize, Failure> {
         }
         kind => kind.recordable(),
     };
-    recordable.map(|()| index).map_err(|why| Failure::Usage {
+    recordable.map(|()| index).map_err(|why| MeasureError::Request {
         message: format!("{name} has no window to record"),
         help: why.into(),
     })
 }
 
-fn pattern(name: &str) -> Failure {
+fn pattern(name: &str) -> MeasureError {
     let name = name.escape_debug();
-    Failure::Usage {
+    MeasureError::Request {
         message: format!("{name}: one path, not a pattern"),
         help: format!("`pathmeter compare BASE NEW --explain --only '{name}'` explains several"),
     }
 }
 
-fn unknown(pattern: &str, names: &[&str], [what, all]: [&str; 2]) -> Failure {
+fn unknown(pattern: &str, names: &[&str], [what, all]: [&str; 2]) -> MeasureError {
     // A name may be of a file of somebody else's.
     let close = suggest(pattern, names).escape_debug().to_string();
-    Failure::Usage {
+    MeasureError::Request {
         message: format!("{pattern}: no {what} has this name"),
         help: format!("{close}{all}"),
     }
@@ -200,7 +200,7 @@ mod tests {
         let selection = Selection::of_rows(&patterns, &names).unwrap();
         assert_eq!(selection.of(&names), names[..2]);
         let Err(failure) = Selection::of_rows(&["mmpa".into()], &names) else { panic!() };
-        assert!(failure.advice().unwrap().starts_with("did you mean mmap? without --only"));
+        assert!(failure.help().unwrap().starts_with("did you mean mmap? without --only"));
     }
 
     #[test]
@@ -213,7 +213,7 @@ mod tests {
             assert!(refuse(name).is_ok(), "{name}");
         }
         let failure = refuse("opennat").unwrap_err();
-        assert!(failure.advice().unwrap().starts_with("did you mean openat?"));
+        assert!(failure.help().unwrap().starts_with("did you mean openat?"));
     }
 
     #[test]
@@ -225,18 +225,18 @@ mod tests {
             ("ioctl.native+2cpu", "both CPUs"),
         ] {
             let failure = one_path(name).unwrap_err();
-            assert!(failure.advice().unwrap().contains(why), "{name}");
+            assert!(failure.help().unwrap().contains(why), "{name}");
         }
     }
 
     #[test]
     fn an_unknown_name_is_answered_with_close_ones() {
         let Err(failure) = Selection::new(&["switch.yeild".into()], NAMES) else { panic!() };
-        assert!(failure.advice().unwrap().starts_with("did you mean switch.yield, "));
+        assert!(failure.help().unwrap().starts_with("did you mean switch.yield, "));
         let Err(failure) = Selection::new(&["zzz".into()], NAMES) else { panic!() };
-        assert_eq!(failure.advice(), Some("`pathmeter list paths` lists all paths"));
+        assert_eq!(failure.help(), Some("`pathmeter list paths` lists all paths"));
         let failure = one_path("getppid").unwrap_err();
-        assert!(failure.advice().unwrap().starts_with("did you mean syscall.getppid"));
+        assert!(failure.help().unwrap().starts_with("did you mean syscall.getppid"));
         assert_eq!(one_path("file.*").unwrap_err().to_string(), "file.*: one path, not a pattern");
     }
 }

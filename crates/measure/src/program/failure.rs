@@ -5,7 +5,7 @@ use pathmeter_trace::Accounts;
 use pathmeter_vm::{MAX_KEPT, ProgramEnd, ProgramEnded};
 use rustix::io::Errno;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::subject::image::Image;
 
 /// How all runs ended.
@@ -118,11 +118,11 @@ pub(crate) fn failed_program(
     what: String,
     help: String,
     output: &Output,
-) -> Failure {
+) -> MeasureError {
     let [(stdout, cut), (stderr, also)] = [&output.stdout, &output.stderr].map(last);
     let help = if cut || also { help + "; " + WHOLE_OUTPUT } else { help };
     let subject = image.name().to_owned();
-    Failure::Program { subject, what, help: Some(help), stdout, stderr }
+    MeasureError::Program { subject, what, help: Some(help), stdout, stderr }
 }
 
 /// Lines of each output that are shown.
@@ -147,9 +147,9 @@ fn last(written: &Written) -> (Vec<String>, bool) {
 }
 
 /// That no numbers of a program are to be had, and why.
-pub fn unmeasured(image: &Image, what: String) -> Failure {
+pub fn unmeasured(image: &Image, what: String) -> MeasureError {
     let (subject, stdout, stderr) = (image.name().to_owned(), Vec::new(), Vec::new());
-    Failure::Program { subject, what, help: None, stdout, stderr }
+    MeasureError::Program { subject, what, help: None, stdout, stderr }
 }
 
 /// What the program itself expected and did not find: perhaps why it ended.

@@ -14,7 +14,7 @@ use pathmeter_vm::{Condition, Job, Parcel};
 use wildmatch::WildMatch;
 
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// MiB of memory that a guest needs beside what is packed: a kernel, and a program of usual size.
 const BASE_MIB: u64 = 256;
@@ -82,12 +82,12 @@ impl PackedProgram {
     ///
     /// # Errors
     /// There are too many, or they are too long.
-    pub fn check(&self) -> Result<(), Failure> {
+    pub fn check(&self) -> Result<(), MeasureError> {
         let Packed { arguments, environment, .. } = &self.packed;
         if Job::fits(arguments, environment) {
             return Ok(());
         }
-        Err(Failure::Usage {
+        Err(MeasureError::Request {
             message: format!(
                 "{} arguments and {} variables exceed the guest's limits in number or length",
                 arguments.len(),
@@ -103,7 +103,7 @@ impl PackedProgram {
     ///
     /// # Errors
     /// None matches one of them, or more do than can be told apart.
-    pub fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, Failure> {
+    pub fn regions(&self, patterns: &[String]) -> Result<Vec<ProgramFunction>, MeasureError> {
         let name = self.packed.executable.trim_start_matches('/');
         let executable = self.packed.entries.iter().find_map(|entry| match entry {
             PackedEntry::File { name: file, data, .. } if file == name => Some(data.as_slice()),
@@ -114,7 +114,7 @@ impl PackedProgram {
             let matcher = WildMatch::new(pattern);
             let functions = functions(executable.unwrap_or_default(), |name| matcher.matches(name));
             if functions.is_empty() {
-                return Err(Failure::Usage {
+                return Err(MeasureError::Request {
                     message: format!("{name} has no function {pattern}"),
                     help: "its symbol table must have it (`nm`): a stripped program has none, and \
                            a compiler may have inlined it"
@@ -128,7 +128,7 @@ impl PackedProgram {
             }));
         }
         if found.len() > MOST_FUNCTIONS {
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: format!("{} functions of {name} match", found.len()),
                 help: format!("name at most {MOST_FUNCTIONS} of them"),
             });
@@ -182,8 +182,8 @@ impl PackedProgram {
     ///
     /// # Errors
     /// A file that is not packed, or has no such function.
-    pub(crate) fn with_offsets(&self, condition: &Condition) -> Result<Condition, Failure> {
-        let refused = |file: &str, symbol: &str, what: String, help: &str| Failure::Usage {
+    pub(crate) fn with_offsets(&self, condition: &Condition) -> Result<Condition, MeasureError> {
+        let refused = |file: &str, symbol: &str, what: String, help: &str| MeasureError::Request {
             message: format!("uprobe:{file}:{symbol}: {what}"),
             help: help.to_owned(),
         };

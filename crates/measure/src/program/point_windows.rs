@@ -8,7 +8,7 @@ use pathmeter_trace::{
     AccountWindow, Event, KernelWindow, LoosePoints, PointTable, PointWindow, RegionWindow,
 };
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::program::executions::gather_executions;
 use crate::subject::image::Image;
 use crate::subject::points;
@@ -69,11 +69,11 @@ impl fmt::Display for ProgramWindow {
 }
 
 /// Refuses two windows of one name.
-pub fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), Failure> {
+pub fn refuse_twice(windows: &[ProgramWindow]) -> Result<(), MeasureError> {
     let mut names: Vec<&str> = windows.iter().map(ProgramWindow::name).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => Err(Failure::Usage {
+        Some(pair) => Err(MeasureError::Request {
             message: format!("there are two windows {}", pair[0]),
             help: "give each window a name of its own".to_owned(),
         }),
@@ -100,7 +100,7 @@ impl ProgramWindows {
         image: &Image,
         kallsyms: &[u8],
         windows: &[ProgramWindow],
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, MeasureError> {
         if windows.is_empty() {
             return Ok(Self::default());
         }

@@ -4,7 +4,7 @@ use pathmeter_model::suggestion::suggest;
 use pathmeter_model::{Measurement, ProcessResult, ThreadResult};
 use wildmatch::WildMatch;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// Most processes that an error lists.
 const MOST_LISTED: usize = 12;
@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 12;
 ///
 /// # Errors
 /// The result has no rows of processes, or none of them, nor a thread of one, is named so.
-pub fn of_process(result: &Measurement, name: &str) -> Result<Measurement, Failure> {
+pub fn of_process(result: &Measurement, name: &str) -> Result<Measurement, MeasureError> {
     let all = result.processes();
     if all.is_empty() {
         return Err(not_apart(result));
@@ -59,13 +59,13 @@ fn threads<'a>(all: &'a [ProcessResult], name: &str) -> Vec<&'a ThreadResult> {
     ways.into_iter().find(|found| !found.is_empty()).unwrap_or_default()
 }
 
-fn not_apart(result: &Measurement) -> Failure {
+fn not_apart(result: &Measurement) -> MeasureError {
     let help = find_note(result, "processes were not told apart").unwrap_or_else(|| {
         "leave out --only-process if the program has only one process, of one thread; measure a \
          result again that an earlier version made"
             .to_owned()
     });
-    Failure::Usage {
+    MeasureError::Request {
         message: format!("{} has no rows of single processes", result.subject.name),
         help,
     }
@@ -76,7 +76,7 @@ fn find_note(result: &Measurement, begin: &str) -> Option<String> {
     result.notes.iter().find(|note| note.starts_with(begin)).cloned()
 }
 
-fn unknown(result: &Measurement, name: &str) -> Failure {
+fn unknown(result: &Measurement, name: &str) -> MeasureError {
     let processes = result.processes();
     let threads: Vec<&str> =
         processes.iter().flat_map(|it| &it.by_thread).map(|it| &*it.thread).collect();
@@ -91,7 +91,7 @@ fn unknown(result: &Measurement, name: &str) -> Failure {
     let why =
         without.then(|| find_note(result, "threads were not told apart").unwrap_or(NONE.into()));
     let name = name.escape_debug();
-    Failure::Usage {
+    MeasureError::Request {
         message: format!("no process or thread on {} is named {name}", result.subject.name),
         help: why.map_or_else(String::new, |why| format!("{why}; ")) + &help,
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn the_names_of_threads_are_listed_for_one_that_asks_for_a_thread() {
         let refused_by = |result: &Measurement, name| match of_process(result, name) {
-            Err(Failure::Usage { message, help }) => (message, help),
+            Err(MeasureError::Request { message, help }) => (message, help),
             other => panic!("{other:?}"),
         };
         let refused = |name| refused_by(&result(), name);

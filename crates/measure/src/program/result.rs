@@ -16,7 +16,7 @@ use pathmeter_trace::{
 use pathmeter_vm::{Accounting, INIT, RanProgram};
 
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::program::failure::{ended, failed_expectation, failed_program, unmeasured};
 use crate::program::kernel_names::KernelNames;
 use crate::program::packed::PackedProgram;
@@ -33,7 +33,7 @@ pub fn kernel_names(
     image: &Image,
     windows: &[ProgramWindow],
     progress: Report<'_>,
-) -> Result<KernelNames, Failure> {
+) -> Result<KernelNames, MeasureError> {
     let text = session.symbols(image, progress)?;
     let places = KernelPlaces::find(&text).map_err(|error| unmeasured(image, error.to_string()))?;
     let symbols = Symbols::parse(&text).map_err(|error| unmeasured(image, error.to_string()))?;
@@ -73,9 +73,9 @@ pub fn measure(
     session: &Session,
     image: &Image,
     asked: &Asked<'_>,
-    names: impl FnOnce() -> Result<KernelNames, Failure>,
+    names: impl FnOnce() -> Result<KernelNames, MeasureError>,
     progress: Report<'_>,
-) -> Result<Measurement, Failure> {
+) -> Result<Measurement, MeasureError> {
     let Asked { packed, functions, also, regions, windows } = *asked;
     let AlsoCounted { lines, returns } = also;
     let windows: Vec<String> = windows.iter().map(ProgramWindow::to_string).collect();
@@ -122,7 +122,7 @@ fn document(
     (packed, program): (&PackedProgram, Program),
     (kernel, also): (&KernelNames, AlsoCounted),
     ran: RanProgram<Accounts>,
-) -> Result<Measurement, Failure> {
+) -> Result<Measurement, MeasureError> {
     let (ended, output) = (ended_well(image, packed, &ran)?, output(&ran.outputs));
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let agent = (sha256(INIT), program.packed_sha256.clone());
@@ -154,7 +154,7 @@ pub(crate) fn ended_well(
     image: &Image,
     packed: &PackedProgram,
     ran: &RanProgram<Accounts>,
-) -> Result<Ended, Failure> {
+) -> Result<Ended, MeasureError> {
     let last = output(ran.unlike.as_ref().map_or(&ran.outputs, |run| &run.outputs));
     ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
         let failed = failed_expectation(&ran.counts).unwrap_or_default();

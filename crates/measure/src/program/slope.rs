@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// Most numbers: the program is measured with each.
 const MOST: usize = 64;
@@ -50,13 +50,13 @@ impl ProgramSlope {
     ///
     /// # Errors
     /// None has it.
-    pub fn check(&self, command: &[OsString]) -> Result<(), Failure> {
+    pub fn check(&self, command: &[OsString]) -> Result<(), MeasureError> {
         let has_word = |argument: &OsString| self.replace_word("", argument.as_bytes()).is_some();
         if command.iter().skip(1).any(has_word) {
             return Ok(());
         }
         let word = &self.word;
-        Err(Failure::Usage {
+        Err(MeasureError::Request {
             message: format!("--slope: no argument of the program is {word}, or has {{{word}}}"),
             help: format!("put the word where a number is to be: -- PROGRAM {word}"),
         })

@@ -14,7 +14,7 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{Accounting, RanProgram};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::additions::REGIONS;
 use crate::program::code::{PackedCode, ProgramCode};
 use crate::program::debug_file::DebugFile;
@@ -55,7 +55,7 @@ pub fn row_tree(
     image: &Image,
     asked: &AskedTree<'_>,
     progress: Report<'_>,
-) -> Result<SubjectWindow, Failure> {
+) -> Result<SubjectWindow, MeasureError> {
     let condition = asked.packed.with_offsets(&guests.settings_of(image).condition)?;
     let parcel = asked.packed.parcel_under(&condition);
     let debug: Vec<DebugFile> = asked.packed.files().map(|file| DebugFile::find(&file)).collect();
@@ -110,10 +110,10 @@ pub fn two_row_trees(
     image: &Image,
     [base, new]: [AskedTree<'_>; 2],
     progress: Report<'_>,
-) -> Result<[SubjectWindow; 2], Failure> {
+) -> Result<[SubjectWindow; 2], MeasureError> {
     let kernel = kernel_names(sessions[0], image, &[], progress)?;
     let find = |asked: AskedTree<'_>| Wanted::find(image, asked.row, &kernel.places).map(drop);
-    Failure::both(find(base), find(new))?;
+    MeasureError::both(find(base), find(new))?;
     let base = row_tree(sessions, image, &base, progress)?;
     Ok([base, row_tree(sessions, image, &new, progress)?])
 }
@@ -127,7 +127,7 @@ pub fn has_callers(row: &str) -> bool {
 ///
 /// # Errors
 /// What regions are called.
-pub fn refuse_odd_row(row: &str) -> Result<(), Failure> {
+pub fn refuse_odd_row(row: &str) -> Result<(), MeasureError> {
     row.strip_prefix(REGIONS).map_or(Ok(()), refuse_odd)
 }
 
@@ -153,12 +153,12 @@ const VECTORS: u32 = 256;
 const LONGEST_REGION: usize = 127;
 
 /// Refuses what can't be a region's name.
-fn refuse_odd(region: &str) -> Result<(), Failure> {
+fn refuse_odd(region: &str) -> Result<(), MeasureError> {
     let is_name = (1..=LONGEST_REGION).contains(&region.len());
     if is_name && region.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(());
     }
-    Err(Failure::Usage {
+    Err(MeasureError::Request {
         message: format!("{REGIONS}{region}: no region has such a name"),
         help: "regions have names of 1 to 63 bytes of [A-Za-z0-9._+-]".to_owned(),
     })
@@ -188,12 +188,12 @@ fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, 
 }
 
 impl<'a> Wanted<'a> {
-    fn find(image: &Image, name: &'a str, places: &KernelPlaces) -> Result<Self, Failure> {
+    fn find(image: &Image, name: &'a str, places: &KernelPlaces) -> Result<Self, MeasureError> {
         refuse_odd_row(name)?;
         if let Some(region) = name.strip_prefix(REGIONS) {
             return Ok(Self { name, region: Some(region), rows: Vec::new() });
         }
-        let rows = rows_named(name, places).map_err(|meant| Failure::Usage {
+        let rows = rows_named(name, places).map_err(|meant| MeasureError::Request {
             message: format!("{name}: a program has no such row on {}", image.name().display()),
             help: meant
                 + "`pathmeter run KERNEL --all -- PROGRAM` shows the rows; a region is user.NAME",
@@ -252,7 +252,7 @@ fn window(
     (asked, wanted): (&AskedTree<'_>, &Wanted<'_>),
     (kernel, names, packed): (&KernelNames, &Names, &PackedCode<'_>),
     mut ran: RanProgram<Accounts>,
-) -> Result<SubjectWindow, Failure> {
+) -> Result<SubjectWindow, MeasureError> {
     ended_well(image, asked.packed, &ran)?;
     let clocks: Vec<u64> = ran.runs.iter().map(|run| run.clock).collect();
     let accounts = &mut ran.counts;
@@ -294,7 +294,7 @@ fn subject(
     image: &Image,
     (path, program): (&str, ProgramTree),
     (window, totals): (WindowTree, &[u64]),
-) -> Result<SubjectWindow, Failure> {
+) -> Result<SubjectWindow, MeasureError> {
     let later = &totals[usize::from(totals.len() > 1)..];
     let subject = SubjectWindow {
         path: path.to_owned(),
@@ -355,7 +355,12 @@ fn row_names(runs: &[ProgramRun]) -> impl Iterator<Item = String> {
 }
 
 /// The program, which has the rows and regions `names`, does not execute what is wanted.
-fn none(image: &Image, wanted: &Wanted<'_>, names: &BTreeSet<String>, totals: &[u64]) -> Failure {
+fn none(
+    image: &Image,
+    wanted: &Wanted<'_>,
+    names: &BTreeSet<String>,
+    totals: &[u64],
+) -> MeasureError {
     let first = totals.first().is_some_and(|total| *total > 0);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let what = if first {
@@ -365,7 +370,7 @@ fn none(image: &Image, wanted: &Wanted<'_>, names: &BTreeSet<String>, totals: &[
     };
     let proposed = if first { String::new() } else { suggest(wanted.name, &names) };
     let help = proposed + "`pathmeter run KERNEL --all -- PROGRAM` shows its rows and regions";
-    Failure::Program {
+    MeasureError::Program {
         subject: image.name().to_owned(),
         what,
         help: Some(help),

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::{EntryKind, Key};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::recording::{Inlined, Names, RecordablePath, recorded};
 use crate::session::{Report, Session};
 use crate::subject::image::Image;
@@ -26,7 +26,7 @@ pub fn recordings(
     inlined: Inlined,
     paths: &[RecordablePath<'_>],
     progress: Report<'_>,
-) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+) -> Result<Vec<Result<SubjectWindow, MeasureError>>, MeasureError> {
     let record = || {
         let names = Names::new(session, image, inlined, progress)?;
         recorded(session, image, paths, &names, progress)
@@ -42,7 +42,7 @@ pub fn recordings(
             return windows.into_iter().collect();
         }
         failed.replace(Some(windows));
-        Err(Failure::Interrupted)
+        Err(MeasureError::Interrupted)
     };
     let parse = |bytes: &[u8]| checked(bytes, image, paths.len());
     let windows = session.cached(image, key(session, image, paths), progress, parse, make);

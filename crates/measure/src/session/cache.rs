@@ -5,7 +5,7 @@ use pathmeter_vm::{Caller, Entry, EntryKind, Key, Parcel, Sought};
 use serde::Serialize;
 
 use super::{Report, Session};
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::session::cached_results::Dependencies;
 use crate::subject::image::{Build, Image};
 
@@ -17,8 +17,8 @@ impl Session {
         key: Key,
         progress: Report<'_>,
         parse: impl Fn(&[u8]) -> Option<D>,
-        make: impl FnOnce() -> Result<D, Failure>,
-    ) -> Result<D, Failure> {
+        make: impl FnOnce() -> Result<D, MeasureError>,
+    ) -> Result<D, MeasureError> {
         let Some(cache) = &self.cache else { return make() };
         let read = |entry: Entry| document_in(&entry, &parse);
         let sought =

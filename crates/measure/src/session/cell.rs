@@ -6,7 +6,7 @@
 use pathmeter_model::Measurement;
 use pathmeter_pack::Packed;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::program::packed::{PackedProgram, memory_for};
 use crate::program::result::{self as program_result, Asked};
 use crate::session::{Report, Session};
@@ -25,7 +25,12 @@ impl CellProgram {
     ///
     /// # Errors
     /// The guest does not take its arguments and variables.
-    pub fn new(packed: Packed, later: u32, least_mib: u32, exit_code: u8) -> Result<Self, Failure> {
+    pub fn new(
+        packed: Packed,
+        later: u32,
+        least_mib: u32,
+        exit_code: u8,
+    ) -> Result<Self, MeasureError> {
         let memory_mib = least_mib.max(memory_for(packed.bytes));
         let packed = PackedProgram::new(packed, later, memory_mib, exit_code);
         packed.check()?;
@@ -42,7 +47,7 @@ impl CellProgram {
         image: &Image,
         asked: &Asked<'_>,
         progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
+    ) -> Result<Measurement, MeasureError> {
         let guests = session.with_memory(self.memory_mib);
         let names = || program_result::kernel_names(session, image, asked.windows, progress);
         program_result::measure(&guests, image, asked, names, progress)
@@ -58,7 +63,7 @@ pub fn measure(
     image: &Image,
     program: Option<&CellProgram>,
     progress: Report<'_>,
-) -> Result<Measurement, Failure> {
+) -> Result<Measurement, MeasureError> {
     match program {
         None => session.measure(image, progress),
         Some(program) => program.measure(session, image, &Asked::rows(&program.packed), progress),

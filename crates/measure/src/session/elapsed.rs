@@ -7,7 +7,7 @@ use pathmeter_experiment::{Elapsed, ElapsedCell, ObservedCell};
 use pathmeter_probes::{CALLS_PER_BATCH, Suite};
 use pathmeter_vm::{PathOutcome, PathStatus, Progress, host_cpus};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::session::Session;
 use crate::subject::image::Image;
 
@@ -18,7 +18,7 @@ pub fn measure(
     session: &Session,
     image: &Image,
     progress: &(dyn Fn(Progress<'_>) + Sync),
-) -> Result<Vec<(&'static str, ElapsedCell)>, Failure> {
+) -> Result<Vec<(&'static str, ElapsedCell)>, MeasureError> {
     if host_cpus() < 2 {
         let reason = "this host lets pathmeter use one CPU only, and two must run at once";
         let unsupported = |name| (name, ObservedCell::Unsupported(reason.to_owned()));

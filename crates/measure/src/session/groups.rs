@@ -16,7 +16,7 @@ use pathmeter_vm::{
 use super::joint_progress::JointProgress;
 use super::turns::{TURNS, count_guests};
 use super::{Report, Session, group_times};
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::waits::{self, WaitPoints};
 use crate::session::cached_results;
 use crate::session::plan_results::Elsewhere;
@@ -93,7 +93,7 @@ impl Session {
         &self,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
+    ) -> Result<Measurement, MeasureError> {
         let (mut found, mut missing) = (Vec::new(), Vec::new());
         for group in self.groups.iter() {
             match self.seek_group(image, group, progress)? {
@@ -116,7 +116,7 @@ impl Session {
                 found.push(result);
             }
         }
-        let result = join(found).ok_or(Failure::Interrupted)?;
+        let result = join(found).ok_or(MeasureError::Interrupted)?;
         Ok(Measurement { subject: image.subject(), ..result })
     }
 
@@ -126,7 +126,7 @@ impl Session {
         image: &Image,
         group: &Group,
         progress: Report<'a>,
-    ) -> Result<Option<Sought<'a, Measurement>>, Failure> {
+    ) -> Result<Option<Sought<'a, Measurement>>, MeasureError> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let read = |entry: Entry| {
             let result = cached_results::read(&entry)?;
@@ -159,7 +159,7 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, Failure> {
+    ) -> Result<Vec<Measurement>, MeasureError> {
         let points = self.find_waits(image, groups, progress)?;
         let measured = self.execute(image, groups, &points.table, progress)?;
         let both = groups.iter().zip(measured);
@@ -173,7 +173,7 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<WaitPoints, Failure> {
+    ) -> Result<WaitPoints, MeasureError> {
         if groups.iter().any(|group| has_waits(group)) {
             Ok(waits::points(image, &self.symbols(image, progress)?))
         } else {
@@ -188,7 +188,7 @@ impl Session {
         groups: &[&Group],
         table: &PointTable,
         progress: Report<'_>,
-    ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
+    ) -> Result<Vec<MeasuredKernel<Counting>>, MeasureError> {
         let plans: Vec<Plan> = groups.iter().map(|group| self.plan_of(group)).collect();
         let [first, ..] = &plans[..] else { return Ok(Vec::new()) };
         let snapshot =
@@ -205,7 +205,7 @@ impl Session {
             })
         };
         let started = Instant::now();
-        let measured = Failure::gather(each(plans.iter().enumerate(), plans.len(), one))?;
+        let measured = MeasureError::gather(each(plans.iter().enumerate(), plans.len(), one))?;
         if let Some(cache) = &self.cache {
             group_times::keep(cache.folder(), self.describe(groups), started.elapsed());
         }
@@ -219,11 +219,11 @@ impl Session {
         image: &Image,
         table: &PointTable,
         progress: Report<'_>,
-    ) -> Result<Vec<(Vec<Execution>, Counting)>, Failure> {
+    ) -> Result<Vec<(Vec<Execution>, Counting)>, MeasureError> {
         let measured =
             self.execute(image, &self.groups.iter().collect::<Vec<_>>(), table, progress)?;
         let counts = measured.into_iter().map(|measured| {
-            measured.counts.ok_or_else(|| Failure::Usage {
+            measured.counts.ok_or_else(|| MeasureError::Request {
                 message: "this QEMU can't see windows between two points of the kernel".to_owned(),
                 help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
                     .to_owned(),

@@ -9,7 +9,7 @@ use pathmeter_vm::{EntryKind, INIT};
 
 use super::Session;
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::program::packed::PackedProgram;
 use crate::session::plan_results::Elsewhere;
 use crate::subject::image::Image;
@@ -40,7 +40,7 @@ impl Session {
         image: &Image,
         program: Option<&PackedProgram>,
         is_of: impl Fn(&Measurement) -> bool,
-    ) -> Result<Option<Measurement>, Failure> {
+    ) -> Result<Option<Measurement>, MeasureError> {
         let Some(results) = &self.results else { return Ok(None) };
         let found = results.find(&self.identity(image, program), &image.cell_subject(), is_of)?;
         Ok(found.map(|result| Measurement { subject: image.subject(), ..result }))

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use pathmeter_model::{Measurement, Subject};
 use pathmeter_plan::{Folder, FolderError, Found};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// What to do about a file that is not the result that it is named as.
 const AGAIN: &str = "remove it, and have it measured again: pathmeter plan run PLAN --results \
@@ -43,8 +43,8 @@ impl PlanResults {
     ///
     /// # Errors
     /// There is no such folder, or it can't be read.
-    pub fn open(path: &Path) -> Result<Self, Failure> {
-        let failed = |FolderError { doing, path, error }| Failure::File { doing, path, error };
+    pub fn open(path: &Path) -> Result<Self, MeasureError> {
+        let failed = |FolderError { doing, path, error }| MeasureError::File { doing, path, error };
         let folder = Folder::open(path).map_err(failed)?;
         let conflicts = folder.conflicts().map_err(failed)?;
         let [found, cached, measured] = [const { AtomicUsize::new(0) }; 3];
@@ -61,10 +61,10 @@ impl PlanResults {
         id: &str,
         subject: &Subject,
         is_of: impl Fn(&Measurement) -> bool,
-    ) -> Result<Option<Measurement>, Failure> {
+    ) -> Result<Option<Measurement>, MeasureError> {
         let refused = |what, help| {
             let path = self.folder.place(id);
-            Failure::PlanResult { path, what, help }
+            MeasureError::PlanResult { path, what, help }
         };
         let unread = |it: FolderError| refused(format!("{}: {}", it.doing, it.error), AGAIN);
         let result = match self.folder.result(id).map_err(unread)? {
@@ -142,9 +142,9 @@ mod tests {
         (folder, results)
     }
 
-    fn failure_text(found: Result<Option<Measurement>, Failure>) -> String {
+    fn failure_text(found: Result<Option<Measurement>, MeasureError>) -> String {
         let failure = found.unwrap_err();
-        assert!(failure.advice().is_some_and(|help| help.contains("remove ")), "{failure}");
+        assert!(failure.help().is_some_and(|help| help.contains("remove ")), "{failure}");
         failure.to_string()
     }
 

@@ -8,7 +8,7 @@ use pathmeter_model::{Measurement, Status};
 use pathmeter_trace::NoSymbols;
 use pathmeter_vm::{Cpu, Interrupt, Qemu, Settings};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::recording::{RecordablePath, only, recorded};
 use crate::session::{Guests, Session};
 use crate::subject::image::Image;
@@ -34,7 +34,7 @@ impl SelfTest {
     ///
     /// # Errors
     /// It can't be measured, or not twice alike.
-    pub fn clock(&self) -> Result<String, Failure> {
+    pub fn clock(&self) -> Result<String, MeasureError> {
         let lab = Image::open("lab".as_ref())?;
         let [first, second] = [(); 2].map(|()| self.session.measure(&lab, &|_| {}));
         let (first, second) = (first?, second?);
@@ -54,7 +54,7 @@ impl SelfTest {
     ///
     /// # Errors
     /// This QEMU can't record, or what it records is not what its clock counts.
-    pub fn recorder(&self) -> Result<String, Failure> {
+    pub fn recorder(&self) -> Result<String, MeasureError> {
         let lab = Image::open("lab".as_ref())?;
         let path = RecordablePath::find(RECORDED)?;
         let windows = recorded(&self.session, &lab, &[path], &NoSymbols, &|_| {})?;
@@ -72,6 +72,6 @@ fn differing<'a>(first: &'a Measurement, second: &Measurement) -> Option<&'a str
     pairs.filter(|(a, b)| a != b).map(|(a, _)| a.path.as_str()).next()
 }
 
-fn failed(what: String) -> Failure {
-    Failure::SelfTest { what }
+fn failed(what: String) -> MeasureError {
+    MeasureError::SelfTest { what }
 }

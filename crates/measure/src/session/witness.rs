@@ -9,7 +9,7 @@ use pathmeter_vm::{
 };
 
 use super::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::path::rows::Counted;
 use crate::subject::image::Image;
 
@@ -19,7 +19,7 @@ impl Session {
         &self,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<(Vec<PathOutcome>, Counted), Failure> {
+    ) -> Result<(Vec<PathOutcome>, Counted), MeasureError> {
         let measured = self.with_request(image, progress, |request| {
             let plan = pathmeter_vm::witness_plan(request.settings);
             let request = request.as_in_bochs();
@@ -35,7 +35,7 @@ impl Session {
         image: &Image,
         bochs: &Bochs,
         progress: Report<'_>,
-    ) -> Result<Vec<PathOutcome>, Failure> {
+    ) -> Result<Vec<PathOutcome>, MeasureError> {
         self.with_request(image, progress, |request| pathmeter_vm::witness(bochs, request))
     }
 
@@ -47,7 +47,7 @@ impl Session {
         parcel: &Parcel,
         (runs, landmarks): (u32, &Landmarks),
         progress: Report<'_>,
-    ) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
+    ) -> Result<RanProgram<Vec<Vec<Stop>>>, MeasureError> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::witness_program(bochs, request, parcel, runs, landmarks.clone())
         })
@@ -60,7 +60,7 @@ impl Session {
         paths: &[usize],
         progress: Report<'_>,
         read: impl Fn(usize, File) -> R + Sync,
-    ) -> Result<Vec<Result<R, VmError>>, Failure> {
+    ) -> Result<Vec<Result<R, VmError>>, MeasureError> {
         let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip: 0, warm: 0, windows: 0, bytes, most };
         let wanted: Vec<Execution> =
@@ -81,7 +81,7 @@ impl Session {
         windows: &[TracedWindow],
         progress: Report<'_>,
         read: impl Fn(File) -> R + Sync,
-    ) -> Result<Vec<R>, Failure> {
+    ) -> Result<Vec<R>, MeasureError> {
         self.with_request(image, progress, |request| {
             pathmeter_vm::witness_traced(bochs, request, windows, read)
         })

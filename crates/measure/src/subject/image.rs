@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::condition::under::Under;
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::interrupt;
 use crate::subject::debug::{Debug, SharedDebugInfo};
 use crate::subject::lab::{Lab, LabComplaint, Vendor};
@@ -64,14 +64,14 @@ impl Pair<'_> {
     ///
     /// # Errors
     /// The kernel lacks a module that a condition names.
-    pub fn of(self, image: &Image) -> Result<[Image; 2], Failure> {
+    pub fn of(self, image: &Image) -> Result<[Image; 2], MeasureError> {
         let image = image.clone().unpacked_once();
         match self {
             Self::Cpus(cpus) => Ok(cpus.map(|cpu| image.clone().on(cpu))),
             Self::Conditions([base, new]) => {
                 let side = |under: &Under| {
                     let image = image.clone().under(&under.condition)?;
-                    Ok::<_, Failure>(under.cpu.iter().fold(image, Image::on))
+                    Ok::<_, MeasureError>(under.cpu.iter().fold(image, Image::on))
                 };
                 Ok([side(base)?, side(new)?])
             }
@@ -102,7 +102,7 @@ enum Source {
 
 impl Image {
     /// Finds the kernel that the user named, and hashes it.
-    pub fn open(name: &Path) -> Result<Self, Failure> {
+    pub fn open(name: &Path) -> Result<Self, MeasureError> {
         let (source, debug) = (Source::open(name)?, Arc::default());
         let (modules, own_words) = (Modules::default(), Arc::default());
         Ok(Self { source, cpu: None, condition: None, modules, unpacked: None, own_words, debug })
@@ -132,7 +132,7 @@ impl Image {
     ///
     /// # Errors
     /// The kernel lacks a module that is named.
-    pub fn under(self, condition: &Condition) -> Result<Self, Failure> {
+    pub fn under(self, condition: &Condition) -> Result<Self, MeasureError> {
         let release = || self.load().ok().and_then(|kernel| kernel.release.clone());
         let kernel = Kernel { file: self.file(), release: &release };
         let mut condition = self.modules.condition(&kernel, condition)?;
@@ -338,7 +338,7 @@ impl Image {
     pub fn debug_info(
         &self,
         progress: &dyn Fn(Progress<'_>),
-    ) -> Result<Option<SharedDebugInfo>, Failure> {
+    ) -> Result<Option<SharedDebugInfo>, MeasureError> {
         let measured = || {
             let kernel = self.load().ok();
             kernel.map_or_else(Measured::default, |kernel| Measured {
@@ -346,23 +346,24 @@ impl Image {
                 build_id: kernel.build_id.clone(),
             })
         };
-        self.debug.read(|| self.vmlinux(), measured, progress).map_err(Failure::DebugInfo)
+        self.debug.read(|| self.vmlinux(), measured, progress).map_err(MeasureError::DebugInfo)
     }
 
     /// Why it could not be measured. The lab kernel checks its command line itself: what it prints
     /// about it is the user's mistake, or this machine's limit.
-    pub fn failure(&self, error: VmError) -> Failure {
+    pub fn failure(&self, error: VmError) -> MeasureError {
         let Source::Lab { name, .. } = &self.source else {
-            return Failure::measuring(self.name(), error);
+            return MeasureError::measuring(self.name(), error);
         };
         match LabComplaint::found_in(&error) {
-            Some(LabComplaint::CommandLine { message, valid }) => {
-                Failure::Usage { message: format!("{}: {message}", name.display()), help: valid }
-            }
+            Some(LabComplaint::CommandLine { message, valid }) => MeasureError::Request {
+                message: format!("{}: {message}", name.display()),
+                help: valid,
+            },
             Some(LabComplaint::Unsupported { reason }) => {
-                Failure::UnsupportedHere { subject: name.clone(), reason }
+                MeasureError::UnsupportedHere { subject: name.clone(), reason }
             }
-            None => Failure::measuring(name, error),
+            None => MeasureError::measuring(name, error),
         }
     }
 }
@@ -380,7 +381,7 @@ fn unchanged(path: &Path, sha256: &str) -> Result<KernelImage, ImageError> {
 
 impl Source {
     /// Finds the kernel that the user named, and hashes it.
-    fn open(name: &Path) -> Result<Self, Failure> {
+    fn open(name: &Path) -> Result<Self, MeasureError> {
         if let Some(lab) = Lab::asked_by(name)? {
             lab.refuse_unknown(name)?;
             let sha256 = sha256(&[pathmeter_lab::KERNEL, b"\0", lab.variants.as_bytes()].concat());

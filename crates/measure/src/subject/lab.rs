@@ -7,7 +7,7 @@ use pathmeter_lab::mechanisms;
 use pathmeter_model::suggestion::suggest;
 use pathmeter_vm::{BaseWords, Cpu, Settings, VmError};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::subject;
 
 /// Begins words that are no mechanism's, and left to others.
@@ -50,7 +50,7 @@ impl Vendor {
 impl Lab {
     /// What `subject` asks for, if it is the lab kernel; of its words only `cpus=N` and `vendor=V`
     /// are known here, the kernel judges the others.
-    pub(super) fn asked_by(subject: &Path) -> Result<Option<Self>, Failure> {
+    pub(super) fn asked_by(subject: &Path) -> Result<Option<Self>, MeasureError> {
         let Some(words) = subject::lab_words(subject) else { return Ok(None) };
         let (cpus, words): (Vec<&str>, Vec<&str>) =
             words.split(',').partition(|word| word.starts_with("cpus="));
@@ -78,7 +78,7 @@ impl Lab {
 
     /// Refuses what the kernel would refuse once it was booted. What numbers may be is its own to
     /// say.
-    pub(super) fn refuse_unknown(&self, subject: &Path) -> Result<(), Failure> {
+    pub(super) fn refuse_unknown(&self, subject: &Path) -> Result<(), MeasureError> {
         let words = self.variants.split(',').filter(|word| !word.is_empty());
         for word in words.filter(|word| !OTHERS.iter().any(|other| word.starts_with(other))) {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
@@ -94,7 +94,10 @@ impl Lab {
                 }
                 Some(_) => continue,
             };
-            return Err(Failure::Usage { message: format!("{}: {what}", subject.display()), help });
+            return Err(MeasureError::Request {
+                message: format!("{}: {what}", subject.display()),
+                help,
+            });
         }
         Ok(())
     }
@@ -120,9 +123,9 @@ fn made_by(vendor: &str, cpu: &str) -> Option<String> {
 }
 
 /// The failure of a lab subject that asks for what the lab kernel can't have.
-fn unsupported_failure(subject: &Path, what: &str, help: &str) -> Failure {
+fn unsupported_failure(subject: &Path, what: &str, help: &str) -> MeasureError {
     let message = format!("{}: the lab kernel can't have {what}", subject.display());
-    Failure::Usage { message, help: help.to_owned() }
+    MeasureError::Request { message, help: help.to_owned() }
 }
 
 /// What the lab kernel prints on its console before it stops.
@@ -182,14 +185,14 @@ mod tests {
             let lab = asked(&format!("lab:{words}")).unwrap();
             lab.refuse_unknown(Path::new("lab")).err()
         };
-        let told = |words: &str| refused(words).unwrap().advice().unwrap().to_owned();
+        let told = |words: &str| refused(words).unwrap().help().unwrap().to_owned();
         assert!(told("foo=bar").contains("the mechanisms are iobitmap, flags, "));
         assert!(told("iobitmp=lazy").starts_with("did you mean iobitmap? "));
         assert_eq!(told("getcpu=lsl,iobitmap=lasy"), "but short, full-copy, tracked, lazy");
         assert!(refused("iobitmap=lazy,test.x,init=/a,max-cpus=9").is_none());
     }
 
-    fn asked(subject: &str) -> Result<Lab, Failure> {
+    fn asked(subject: &str) -> Result<Lab, MeasureError> {
         Lab::asked_by(Path::new(subject)).map(Option::unwrap)
     }
 
@@ -219,8 +222,8 @@ mod tests {
             "cpus=2,a=b,cpus=2",
         ] {
             let failure = asked(&format!("lab:{words}")).unwrap_err();
-            assert_eq!(failure.exit(), crate::failure::Exit::Usage, "{words}");
-            assert!(failure.advice().unwrap().contains("cpus=1 or cpus=2"), "{words}");
+            assert!(matches!(failure, MeasureError::Request { .. }), "{words}");
+            assert!(failure.help().unwrap().contains("cpus=1 or cpus=2"), "{words}");
         }
     }
 
@@ -242,7 +245,7 @@ mod tests {
         assert!(amd.cpu.text().ends_with(",vendor=AuthenticAMD") && !amd.is_portable());
         for words in ["vendor=", "vendor=via", "vendor=intel,vendor=amd"] {
             let failure = asked(&format!("lab:{words}")).unwrap_err();
-            assert!(failure.advice().unwrap().contains("vendor=amd or vendor=intel"), "{words}");
+            assert!(failure.help().unwrap().contains("vendor=amd or vendor=intel"), "{words}");
         }
     }
 

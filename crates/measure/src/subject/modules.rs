@@ -12,7 +12,7 @@ use pathmeter_pack::PackError;
 use pathmeter_pack::modules::{Module, modules};
 use pathmeter_vm::Condition;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::interrupt;
 
 /// Where a kernel's own modules may be.
@@ -35,8 +35,8 @@ impl Modules {
     ///
     /// # Errors
     /// A name that no module has, or one twice.
-    pub fn new(names: &[String], folder: Option<PathBuf>) -> Result<Self, Failure> {
-        let names = Condition::of_modules(names).map_err(|error| Failure::Usage {
+    pub fn new(names: &[String], folder: Option<PathBuf>) -> Result<Self, MeasureError> {
+        let names = Condition::of_modules(names).map_err(|error| MeasureError::Request {
             message: format!("--module: {error}"),
             help: "name each module once".to_owned(),
         })?;
@@ -53,8 +53,8 @@ impl Modules {
         &self,
         kernel: &Kernel<'_>,
         under: &Condition,
-    ) -> Result<Condition, Failure> {
-        let condition = self.names.and(under).map_err(|error| Failure::Usage {
+    ) -> Result<Condition, MeasureError> {
+        let condition = self.names.and(under).map_err(|error| MeasureError::Request {
             message: format!("--module and --under: {error}"),
             help: "name each module once".to_owned(),
         })?;
@@ -82,9 +82,9 @@ impl Modules {
         Ok(condition.with_modules(found.into_iter().map(module).collect()))
     }
 
-    fn find(&self, kernel: &Kernel<'_>, names: &[String]) -> Result<Vec<Module>, Failure> {
+    fn find(&self, kernel: &Kernel<'_>, names: &[String]) -> Result<Vec<Module>, MeasureError> {
         let Some(file) = kernel.file else {
-            return Err(Failure::Usage {
+            return Err(MeasureError::Request {
                 message: "the lab kernel has no modules".to_owned(),
                 help: "name a kernel's package".to_owned(),
             });
@@ -93,12 +93,12 @@ impl Modules {
         let (names, release) = (names.to_vec(), (kernel.release)());
         let found = interrupt::abandoning(move || modules(&source, &names, release.as_deref()))?;
         found.map_err(|error| match (error, &self.folder) {
-            (PackError::Package(_), None) => Failure::Usage {
+            (PackError::Package(_), None) => MeasureError::Request {
                 message: format!("{}: the file of a kernel has no modules", file.display()),
                 help: "name its package, or give --modules a folder or package that has them"
                     .to_owned(),
             },
-            (error, _) => Failure::Packing(error),
+            (error, _) => MeasureError::Packing(error),
         })
     }
 }

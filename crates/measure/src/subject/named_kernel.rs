@@ -15,7 +15,7 @@ use pathmeter_image::ImageFault;
 use pathmeter_vm::Cache;
 
 use crate::digest::sha256;
-use crate::failure::Failure;
+use crate::error::MeasureError;
 
 /// What begins the name of a package.
 const APT: &str = "apt:";
@@ -37,7 +37,7 @@ pub fn is_named(subject: &Path) -> bool {
 /// # Errors
 /// The machine has no apt-get(8), or that knows no such package or can't fetch it; the running
 /// kernel's image is not there, or this user may not read it.
-pub fn file(subject: &Path, tell: impl Fn(&str)) -> Result<PathBuf, Failure> {
+pub fn file(subject: &Path, tell: impl Fn(&str)) -> Result<PathBuf, MeasureError> {
     match package(subject) {
         Some(package) => with_kernel(package, &tell),
         None => running(),
@@ -46,7 +46,7 @@ pub fn file(subject: &Path, tell: impl Fn(&str)) -> Result<PathBuf, Failure> {
 
 /// The file of this package, or of the one that it leads to: that has the kernel of a metapackage
 /// such as `linux-image-cloud-amd64`.
-fn with_kernel(package: &str, tell: &dyn Fn(&str)) -> Result<PathBuf, Failure> {
+fn with_kernel(package: &str, tell: &dyn Fn(&str)) -> Result<PathBuf, MeasureError> {
     let mut package = package.to_owned();
     for _ in 0..MOST_STEPS {
         let file = Apt { package: &package }.file(tell)?;
@@ -74,12 +74,12 @@ fn package(subject: &Path) -> Option<&str> {
 }
 
 /// The image of the running kernel, where distributions put it.
-fn running() -> Result<PathBuf, Failure> {
+fn running() -> Result<PathBuf, MeasureError> {
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let image = PathBuf::from(format!("/boot/vmlinuz-{}", release.trim()));
     match fs::File::open(&image) {
         Ok(_) => Ok(image),
-        Err(error) => Err(Failure::Usage {
+        Err(error) => Err(MeasureError::Request {
             message: format!("{RUNNING}: {}: {error}", image.display()),
             help: match error.kind() {
                 io::ErrorKind::PermissionDenied => "become root, or copy the image".to_owned(),
@@ -106,7 +106,7 @@ struct Listed<'a> {
 }
 
 impl Apt<'_> {
-    fn file(&self, tell: &dyn Fn(&str)) -> Result<PathBuf, Failure> {
+    fn file(&self, tell: &dyn Fn(&str)) -> Result<PathBuf, MeasureError> {
         let said = self.get(&["--print-uris"], Path::new("."))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let listed = said.lines().find_map(Listed::read);
@@ -124,8 +124,13 @@ impl Apt<'_> {
     }
 
     /// Fetches it beside its place, and puts it there if it is the one that is listed.
-    fn fetch(&self, listed: &Listed<'_>, packages: &Path, place: &Path) -> Result<(), Failure> {
-        let kept = |error| Failure::File { doing: "writing", path: place.to_owned(), error };
+    fn fetch(
+        &self,
+        listed: &Listed<'_>,
+        packages: &Path,
+        place: &Path,
+    ) -> Result<(), MeasureError> {
+        let kept = |error| MeasureError::File { doing: "writing", path: place.to_owned(), error };
         let folder = place.parent().unwrap_or(packages);
         fs::create_dir_all(folder).map_err(kept)?;
         let beside = tempfile::tempdir_in(packages).map_err(kept)?;
@@ -142,7 +147,7 @@ impl Apt<'_> {
     }
 
     /// `apt-get download`, in this folder.
-    fn get(&self, options: &[&str], folder: &Path) -> Result<Output, Failure> {
+    fn get(&self, options: &[&str], folder: &Path) -> Result<Output, MeasureError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "+-._=~:/".contains(c);
         if !self.package.starts_with(|c: char| c.is_ascii_alphanumeric())
             || !self.package.chars().all(allowed)
@@ -167,8 +172,8 @@ impl Apt<'_> {
         Err(self.failed(&format!("apt-get: {}", error.unwrap_or("it failed without a message"))))
     }
 
-    fn failed(&self, why: &str) -> Failure {
-        Failure::Usage {
+    fn failed(&self, why: &str) -> MeasureError {
+        MeasureError::Request {
             message: format!("{APT}{}: {why}", self.package),
             help: "`apt-get update` brings apt's lists up to date, and `apt-cache search \
                    linux-image` prints the kernels in them; APT_CONFIG names other sources"

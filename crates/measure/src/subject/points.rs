@@ -7,7 +7,7 @@ use pathmeter_model::Check;
 use pathmeter_model::suggestion::find_close;
 use pathmeter_trace::{PointFinder, PointTable, PointWindow, PointsError};
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
 use crate::subject::image::Image;
 
 /// A table with this window alone, for the paths with these indices of the kernel in `image`, whose
@@ -20,7 +20,7 @@ pub fn table_of(
     kallsyms: &[u8],
     window: &PointWindow,
     paths: impl Iterator<Item = usize>,
-) -> Result<PointTable, Failure> {
+) -> Result<PointTable, MeasureError> {
     let finder = finder(image, kallsyms)?;
     let mut table = finder.table();
     match finder.add(&mut table, window, paths) {
@@ -43,8 +43,8 @@ pub fn alternatives(window: &PointWindow, finder: &PointFinder<'_>) -> Vec<Check
 ///
 /// # Errors
 /// The text names no functions.
-pub fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, Failure> {
-    PointFinder::new(kallsyms).map_err(|error| Failure::Usage {
+pub fn finder<'a>(image: &Image, kallsyms: &'a [u8]) -> Result<PointFinder<'a>, MeasureError> {
+    PointFinder::new(kallsyms).map_err(|error| MeasureError::Request {
         message: format!("{}: {error}", image.name().display()),
         help: WHERE.to_owned(),
     })
@@ -56,8 +56,8 @@ pub fn window_failure(
     window: &dyn Display,
     error: &PointsError,
     finder: &PointFinder<'_>,
-) -> Failure {
-    Failure::Usage {
+) -> MeasureError {
+    MeasureError::Request {
         message: format!("{}: --window {window}: {error}", image.name().display()),
         help: proposed(error, finder),
     }

@@ -10,10 +10,11 @@ use clap::{Args, Command, FromArgMatches, ValueHint};
 use pathmeter_vm::{Cpu, Settings, refuse_own};
 
 use pathmeter_measure::condition::under::{Under, cpu_model};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::session::Guests;
 use pathmeter_measure::session::plan_results::PlanResults;
 use pathmeter_measure::subject::image::Pair;
+
+use crate::failure::Failure;
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.

@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use pathmeter_measure::bounded_file::read_bounded;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_model::command_line;
 use pathmeter_pack::{FileArg, Packed};
 
 use super::opened_files::{Ended, LONGEST, Program, Search, search};
+use crate::failure::Failure;
 use crate::screen::destination::save;
 use crate::screen::output::Screen;
 

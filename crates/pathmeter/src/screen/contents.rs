@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_report::{FORMATS, Format};
+
+use crate::failure::Failure;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Contents {

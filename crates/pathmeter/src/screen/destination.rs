@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::failure::Failure;
 use crate::screen::contents::Output;
 use crate::screen::terminal::{self, Screen};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject::lab_words;
 
@@ -190,7 +190,7 @@ impl Destination {
                 if self.is_said {
                     terminal::print_line(&format!("note: {}: written", self.path.display()));
                 }
-                interrupt::check()
+                Ok(interrupt::check()?)
             }
         }
     }

@@ -13,9 +13,10 @@ use clap::ColorChoice;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use pathmeter_report::Style;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::{clean, clean_lines, shorten};
+
+use crate::failure::{Exit, Failure};
 
 /// Columns of a terminal that does not tell.
 const COLUMNS: usize = 80;
@@ -107,7 +108,7 @@ impl Screen {
             text.extend(["  the end of the guest's console:", &clean_lines(&console), "\n"]);
         }
         // Nobody is left to be told if that fails.
-        interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)
+        Ok(interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)?)
     }
 }
 

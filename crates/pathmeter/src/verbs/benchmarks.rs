@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use pathmeter_measure::benchmark::Benchmarks;
 use pathmeter_measure::benchmark::framework::Framework;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::program::packed::memory_for;
 use pathmeter_measure::session::{Report, Session};
@@ -14,6 +13,7 @@ use pathmeter_model::{Measurement, Status};
 use pathmeter_pack::Packed;
 
 use crate::cli::{RunArgs, Words};
+use crate::failure::{Exit, Failure};
 use crate::packing;
 use crate::screen::output::Screen;
 use crate::verbs::sides::Sides;
@@ -70,7 +70,8 @@ pub(crate) fn results(
             exit_code: args.exit_code,
         };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            benchmarks.measure([session, &session.with_memory(memory)], image, progress)
+            let sessions = [session, &session.with_memory(memory)];
+            benchmarks.measure(sessions, image, progress).map_err(Failure::from)
         }
     });
     let measures: Vec<_> = measures.collect();

@@ -22,9 +22,10 @@ use pathmeter_trace::Event;
 use self::document::{Difference, Put};
 use self::meter::Meter;
 use crate::cli::{BisectArgs, ExplainOutput};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
 use crate::verbs::explain;
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::subject::lab_words;
 
 /// Finds it, among ready images or in a git tree.
@@ -210,10 +211,11 @@ fn is_kernels_own(failure: &Failure) -> bool {
     use pathmeter_vm::VmError;
     matches!(
         failure,
-        Failure::Kernel { .. }
-            | Failure::Host(VmError::Image(_))
-            | Failure::ResultFile { .. }
-            | Failure::File { doing: "reading", .. }
+        Failure::Measure(
+            MeasureError::Kernel { .. }
+                | MeasureError::Host(VmError::Image(_))
+                | MeasureError::ResultFile { .. }
+        ) | Failure::File { doing: "reading", .. }
     )
 }
 

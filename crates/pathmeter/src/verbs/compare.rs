@@ -7,13 +7,13 @@ use pathmeter_model::{Comparison, Measurement, Verdict, differences};
 
 use self::request::Request;
 use crate::cli::CompareArgs;
+use crate::failure::{Exit, Failure};
 use crate::results_folder::is_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::explanation;
 use crate::verbs::judge::note_uncompared;
 use crate::verbs::sides::{Sides, two};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::image::Image;
@@ -57,9 +57,12 @@ fn measure_sides(
     probes: &Probes<'_>,
     screen: &Screen,
 ) -> Result<[Measurement; 2], Failure> {
-    sides.find(&|session, image, progress| probes.find(session, image, progress), screen)?;
+    let find = |session: &Session, image: &Image, progress: Report<'_>| {
+        probes.find(session, image, progress).map_err(Failure::from)
+    };
+    sides.find(&find, screen)?;
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
-        probes.measure(session, image, progress)
+        probes.measure(session, image, progress).map_err(Failure::from)
     };
     two(sides.results(&measure, screen)?)
 }

@@ -12,11 +12,12 @@ use pathmeter_trace::{Explain, PointWindow, SubjectWindow};
 use pathmeter_vm::Progress;
 
 use crate::cli::{ExplainArgs, ExplainOutput, GuestArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::{Board, Line};
 use crate::setup;
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::additions::{Additions, Probes, REGIONS};
 use pathmeter_measure::recording::cache::recordings;
@@ -165,7 +166,9 @@ fn measure_path(
     let additions = Additions { windows: &windows, programs: &[] };
     let name = [path.name().to_owned()];
     let probes = Probes::new(additions, guest.size(), &name)?;
-    board.during(image.subject().name, |progress| probes.measure(session, image, progress))
+    let measured =
+        board.during(image.subject().name, |progress| probes.measure(session, image, progress));
+    Ok(measured?)
 }
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
@@ -214,7 +217,7 @@ impl Side<'_> {
         &self,
         session: &Session,
         paths: &[RecordablePath<'_>],
-    ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    ) -> Result<Vec<Result<SubjectWindow, MeasureError>>, MeasureError> {
         let progress = |progress: Progress<'_>| self.line.show(progress);
         recordings(session, self.image, self.inlined, paths, &progress)
     }

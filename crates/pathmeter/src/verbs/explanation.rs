@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::ExplainOutput;
+use crate::failure::Failure;
 use crate::screen::formats::{Formats, failed};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::verbs::{causes, explain};
 use pathmeter_gate::Gate;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::path::additions::REGIONS;
 use pathmeter_measure::path::selection::NO_PATH;
 use pathmeter_measure::recording::RecordablePath;
@@ -282,7 +282,7 @@ fn unexplained<'a>(
         let reason = match path.strip_prefix(REGIONS) {
             Some(_) => OF_A_PROGRAM.to_owned(),
             None if path.starts_with(NO_PATH) => "its windows begin in no path".to_owned(),
-            None => failure.advice().map_or_else(|| failure.to_string(), str::to_owned),
+            None => failure.help().map_or_else(|| failure.to_string(), str::to_owned),
         };
         Some(Unexplained { path: path.to_owned(), reason })
     })

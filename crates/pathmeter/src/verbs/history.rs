@@ -9,11 +9,12 @@ use pathmeter_model::{KeptResult, clean};
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 
 use crate::cli::{AddArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::{self, is_host};
 
@@ -120,7 +121,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
             let seconds = document.began().and_then(|it| i64::try_from(it).ok());
             Ok(Read { bytes, began: seconds.and_then(Date::from_seconds) })
         }
-        Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
+        Err(error) => Err(MeasureError::ResultFile { path: path.to_owned(), error }.into()),
     }
 }
 
@@ -287,7 +288,7 @@ fn file_name(result: &Found) -> String {
 /// The names that match one of `patterns`.
 fn matching<'a>(patterns: &[String], names: &'a [String]) -> Result<Vec<&'a str>, Failure> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Selection::new(patterns, &names).map(|selection| selection.of(&names))
+    Ok(Selection::new(patterns, &names).map(|selection| selection.of(&names))?)
 }
 
 /// The history if none is named.

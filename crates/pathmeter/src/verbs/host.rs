@@ -9,7 +9,6 @@ mod sides;
 use std::path::Path;
 
 use pathmeter_host::Condition;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::subject::times;
 use pathmeter_model::{Boots, Status, TIME_MARGIN, Times};
 use pathmeter_report::times_table;
@@ -18,6 +17,7 @@ use self::condition::{read_conditions, refuse_conditions};
 use self::session::{choose_cpu, refuse_idle, select, take_times, would_change_nothing};
 pub(crate) use self::sides::{Side, TimedSides, nothing_to_compare};
 use crate::cli::{HostArgs, HostMeasureArgs, HostVerb, SessionArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination;
 use crate::screen::output::{self, Screen};

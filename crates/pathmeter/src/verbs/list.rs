@@ -5,8 +5,8 @@ mod functions;
 mod paths;
 
 use crate::cli::{ListArgs, ListWhat};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Lists what was asked for.
 pub(crate) fn run(args: &ListArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -10,11 +10,11 @@ use pathmeter_probes::Suite;
 use pathmeter_vm::PROFILES;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::destination;
 use crate::screen::output;
 use crate::verbs::experiment;
 use crate::verbs::settings::BUNDLED;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// What bash's script does beside what the command line's definition tells.
 const POINTS_IN_BASH: &[u8] = include_bytes!("manual/points.bash");

@@ -6,13 +6,12 @@ use pathmeter_gate::EventGate;
 use pathmeter_model::{Measurement, Status};
 
 use crate::cli::MeasureArgs;
-use crate::failure::to_failure;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::judge::{Judge, budget};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::path::selection::Selection;
@@ -30,7 +29,7 @@ pub(crate) fn run(args: &MeasureArgs, screen: &Screen) -> Result<Exit, Failure> 
     let budget = budget(args.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
         let help = "compare two subjects: pathmeter compare BASE NEW --check";
-        budget.refuse_increases(help).map_err(to_failure)?;
+        budget.refuse_increases(help)?;
     }
     let inputs: Vec<&Path> = [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();
     args.formats.refuse_without_gate(args.check)?;
@@ -63,5 +62,6 @@ fn measure_subject(
     };
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&path])?;
     let board = Board::new(screen);
-    board.during(images[0].subject().name, |it| probes.measure(&session, &images[0], it))
+    let name = images[0].subject().name;
+    Ok(board.during(name, |it| probes.measure(&session, &images[0], it))?)
 }

@@ -8,9 +8,9 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 
+use crate::failure::{Exit, Failure};
 use crate::screen::output;
 
 /// The files, with [`PLACE`] for the probe's name, in names and texts.

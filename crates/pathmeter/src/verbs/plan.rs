@@ -18,8 +18,8 @@ mod share;
 mod status;
 
 use crate::cli::{PlanArgs, PlanVerb};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Does what the user chose.
 pub(crate) fn run(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {

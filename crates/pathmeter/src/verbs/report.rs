@@ -16,13 +16,13 @@ use pathmeter_report::{MOST_RESULTS, PageSection, find_steps, report_page};
 use pathmeter_trace::{Explain, SubjectWindow};
 
 use crate::cli::ReportArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::explanation;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::selection::{Selection, is_selected};
 use pathmeter_measure::recording::Inlined;
@@ -158,8 +158,10 @@ impl<'a> Report<'a> {
         if let Some(session) = &self.session {
             let session = session.narrow_to(|path| is_selected(&self.args.only, path));
             let board = Board::new(self.screen);
-            let one =
-                |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));
+            let one = |image: &Image| {
+                let name = image.subject().name;
+                board.during(name, |it| session.measure(image, it)).map_err(Failure::from)
+            };
             results = in_pairs(&self.images, &one)?;
         }
         let mut kernels = results.into_iter().zip(std::mem::take(&mut self.images));
@@ -428,17 +430,13 @@ fn name_subjects(names: &[&str]) -> String {
 }
 
 /// Keeps what was found, and what was not as one of the `failures` that the page states.
-fn keep<T>(
-    found: Result<Vec<Result<T, Failure>>, Failure>,
+fn keep<T, E: Into<Failure>>(
+    found: Result<Vec<Result<T, E>>, E>,
     failures: &mut Vec<Failure>,
     mut keep: impl FnMut(T),
 ) -> Result<(), Failure> {
-    let found = match found {
-        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-        found => found.unwrap_or_else(|failure| vec![Err(failure)]),
-    };
-    for one in found {
-        match one {
+    for one in found.unwrap_or_else(|error| vec![Err(error)]) {
+        match one.map_err(Into::into) {
             Ok(one) => keep(one),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             Err(failure) => failures.push(failure),

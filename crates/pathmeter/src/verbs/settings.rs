@@ -23,6 +23,7 @@ use self::results::Results;
 use self::set::Entry;
 pub(crate) use self::set::{BUNDLED, Set};
 use crate::cli::SettingsArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
@@ -30,7 +31,7 @@ use crate::setup;
 use crate::verbs::causes;
 use crate::verbs::explain;
 use crate::verbs::run;
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::recording::RecordablePath;
@@ -209,7 +210,7 @@ impl Under<'_> {
         let image = self.image_with(&entry.condition)?;
         let new = match self.measure(&image, None) {
             Ok(new) => new,
-            Err(Failure::Kernel { error, .. }) => {
+            Err(Failure::Measure(MeasureError::Kernel { error, .. })) => {
                 let (outcome, reason) = obstacle(&error);
                 return without(outcome, reason);
             }
@@ -258,7 +259,7 @@ impl Under<'_> {
             message: format!("--under and {condition}: {error}"),
             help: "leave one of them out".to_owned(),
         })?;
-        self.image.clone().under(&both)
+        Ok(self.image.clone().under(&both)?)
     }
 
     /// What the program costs on this kernel, if there is one.
@@ -272,7 +273,7 @@ impl Under<'_> {
         program: Option<&CellProgram>,
     ) -> Result<Measurement, Failure> {
         let name = image.subject().name;
-        self.board.during(name, |it| cell::measure(self.session, image, program, it))
+        Ok(self.board.during(name, |it| cell::measure(self.session, image, program, it))?)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
@@ -12,6 +11,7 @@ use pathmeter_measure::threads::at_once;
 use pathmeter_model::{Measurement, configuration_differences};
 
 use crate::cli::GuestArgs;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
 use crate::setup;

@@ -1,12 +1,12 @@
 //! `pathmeter compare … --times …`: exact counts, joined with times of the same two sides.
 
 use pathmeter_gate::Gate;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::is_host;
 use pathmeter_model::{Comparison, Host, Joined, Measurement};
 use pathmeter_report::{Rows, joined_table};
 
 use crate::cli::{CompareArgs, SessionArgs};
+use crate::failure::Failure;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::host::{Side, TimedSides, nothing_to_compare};

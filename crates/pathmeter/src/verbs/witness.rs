@@ -16,10 +16,11 @@ use self::outcome::outcome;
 use self::reconciliation::{Differing, reconciliations};
 use self::runs::WitnessProgram;
 use crate::cli::{GuestArgs, WitnessArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
@@ -34,7 +35,7 @@ pub(crate) fn run(args: &WitnessArgs, screen: &Screen) -> Result<Exit, Failure> 
     let guest = with_common_cpu(&args.guest)?;
     let names = args.kernels.iter().map(|name| kernel(name)).collect::<Result<Vec<_>, _>>()?;
     let interrupt = interrupt::listen();
-    let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
+    let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(MeasureError::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
     let (session, images) = setup::prepare(&guest, interrupt, &names)?;
     if let Some(image) = images.iter().find(|image| image.cpus() > 1) {

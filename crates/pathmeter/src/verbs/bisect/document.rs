@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Question;
 use crate::cli::BisectArgs;
+use crate::failure::Failure;
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::Failure;
 
 /// The name and version of the document.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]

@@ -7,11 +7,11 @@ use pathmeter_model::{Causes, Measurement, PairsCompared};
 use pathmeter_trace::Explain;
 
 use crate::cli::{BisectArgs, Words};
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::verbs::{causes, explain, run};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::path::selection::Selection;
@@ -100,10 +100,10 @@ impl<'a> Meter<'a> {
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
         let Some(program) = &self.program else {
-            return self.probes.measure(session, image, progress);
+            return Ok(self.probes.measure(session, image, progress)?);
         };
         let asked = Asked { functions: true, ..Asked::rows(&program.packed) };
-        program.measure(session, image, &asked, progress)
+        Ok(program.measure(session, image, &asked, progress)?)
     }
 
     /// In which functions the two differ on the path, in the pair that its row shows, and the

@@ -12,9 +12,9 @@ use pathmeter_seal::unsealed;
 use serde::{Deserialize, Serialize};
 
 use super::meter::Measured;
+use crate::failure::Failure;
 use crate::screen::destination::save;
 use crate::screen::output;
-use pathmeter_measure::failure::Failure;
 
 /// The folder's name, within git's.
 const FOLDER: &str = "pathmeter-bisect";

@@ -16,8 +16,8 @@ use super::{
 };
 use crate::build_command::{Built, build};
 use crate::cli::BisectArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::clean;
 

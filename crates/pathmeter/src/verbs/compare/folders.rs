@@ -11,12 +11,12 @@ use pathmeter_report::{Format, folder_comparison_table, name_cells};
 
 use super::request::{formats, judge};
 use crate::cli::CompareArgs;
+use crate::failure::{Exit, Failure};
 use crate::results_folder::read_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::{self, Screen};
 use crate::verbs::judge::note_uncompared;
 use crate::verbs::run::refuse_few;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Compares the results of both folders, in pairs, and puts the comparisons out.
 pub(super) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::CompareArgs;
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::explanation::Detail;
@@ -11,7 +11,6 @@ use crate::verbs::judge::{Judge, budget};
 use crate::verbs::run::refuse_few;
 use crate::verbs::sides::{Sides, subjects};
 use crate::verbs::time_columns::TimeColumns;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::image::Pair;
@@ -123,7 +122,7 @@ pub(super) fn judge<'a, 'n>(
 ) -> Result<Judge<'a>, Failure> {
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
-        budget.check_early(&named).map_err(to_failure)?;
+        budget.check_early(&named)?;
     }
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.rows.only.only, &named)?;

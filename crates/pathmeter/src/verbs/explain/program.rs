@@ -1,7 +1,6 @@
 //! `explain ROW KERNEL -- PROGRAM`: in which functions the instructions of a row of a program are,
 //! or those of its difference to another row of that program or to another kernel.
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::program::tree::{
     AskedTree, has_callers, refuse_odd_row, row_tree, two_row_trees,
 };
@@ -13,6 +12,7 @@ use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;
 
 use crate::cli::ExplainArgs;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
 use crate::verbs::causes;
@@ -85,7 +85,7 @@ fn tree(
     asked: &AskedTree<'_>,
     line: &Line<'_>,
 ) -> Result<SubjectWindow, Failure> {
-    row_tree(sessions, image, asked, &|progress: Progress<'_>| line.show(progress))
+    Ok(row_tree(sessions, image, asked, &|progress: Progress<'_>| line.show(progress))?)
 }
 
 /// Refuses what only paths have.
@@ -109,5 +109,5 @@ fn refuse_rows(row: &str, against: Option<&str>) -> Result<(), Failure> {
             help: "name another row of the program with --against, or leave it out".to_owned(),
         });
     }
-    std::iter::once(row).chain(against).try_for_each(refuse_odd_row)
+    Ok(std::iter::once(row).chain(against).try_for_each(refuse_odd_row)?)
 }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{TimeComparison, TimeRow, TimeVerdict};
 use pathmeter_report::time_comparison_table;
@@ -10,6 +9,7 @@ use pathmeter_report::time_comparison_table;
 use super::session::select;
 use super::sides::{Side, TimedSides};
 use crate::cli::HostCompareArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 
 /// Compares the two sides, and puts the comparison out.

@@ -5,9 +5,10 @@ use pathmeter_host::{
     tracepoint_number,
 };
 use pathmeter_measure::condition::under::Under;
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::suggestion::suggest;
 use pathmeter_vm::Setting;
+
+use crate::failure::Failure;
 
 /// What this machine is measured under: the default, unless the user names something.
 pub(super) fn read_conditions(under: &[Under]) -> Result<Vec<Condition>, Failure> {
@@ -123,7 +124,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use pathmeter_measure::failure::Exit;
+    use crate::failure::Exit;
 
     #[test]
     fn who_lacks_a_right_has_used_the_command_well_whatever_the_setting() {

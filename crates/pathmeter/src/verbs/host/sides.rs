@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use pathmeter_host::Condition;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{is_timed, lab_words, times};
 use pathmeter_model::{Boots, Host, TIME_MARGIN, TimeComparison, Times};
 
 use super::condition::{read_conditions, refuse_conditions};
 use super::session::{choose_cpu, refuse_idle, take_times};
 use crate::cli::SessionArgs;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 
 /// Where the times of a side come from.
@@ -119,7 +119,7 @@ fn read(path: &Path) -> Result<Boots, Failure> {
         return Err(Failure::File { doing: "reading", path: path.to_owned(), error });
     }
     if is_timed(path) {
-        return times(path);
+        return Ok(times(path)?);
     }
     Err(Failure::Usage {
         message: format!("{} is measured in instructions, and not in time", path.display()),

@@ -8,10 +8,10 @@ use serde::Serialize;
 use wildmatch::WildMatch;
 
 use crate::cli::FunctionsArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject;
 use pathmeter_measure::subject::image::Image;

@@ -6,8 +6,8 @@ use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
 
 use crate::cli::PathsArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::path::result::unit;
 
 /// The document of `--json`, `pathmeter.paths/1`.

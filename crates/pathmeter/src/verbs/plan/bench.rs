@@ -10,9 +10,9 @@ use pathmeter_pack::{FileArg, Note, Packing};
 use pathmeter_plan::{PlanProgram, WantedProgram};
 
 use crate::cli::{GuestArgs, variable};
+use crate::failure::Failure;
 use crate::packing::named_by_shell;
 use crate::setup;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::program::packed::PackedProgram;
 use pathmeter_measure::session::Session;
@@ -124,9 +124,9 @@ impl Bench {
             env: &env,
             stdin: wanted.stdin.as_deref().map(Path::new),
         });
-        let packed = packed.map_err(Failure::Packing)?;
+        let packed = packed?;
         packed.notes.iter().for_each(note);
-        CellProgram::new(packed, usual.runs(), usual.memory, wanted.exit_code)
+        Ok(CellProgram::new(packed, usual.runs(), usual.memory, wanted.exit_code)?)
     }
 }
 

@@ -19,9 +19,9 @@ use super::node::{failed, format_counts, node};
 use super::share;
 use crate::build_command::{Built, build};
 use crate::cli::PlanBuildArgs;
+use crate::failure::{Exit, Failure};
 use crate::git;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 
 /// A build that failed with less room than this is not the commit's fault, in bytes.

@@ -14,11 +14,11 @@ use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
 use crate::cli::DraftArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::subject::{is_document_file, lab_words};
@@ -221,7 +221,7 @@ impl Draft<'_> {
             let image = Image::open(&find_kernel(name, self.screen)?)?;
             let place = lab_words(name).is_none().then(|| text(name)).transpose()?;
             let (subject, sha256) = (image.subject().name, image.sha256().to_owned());
-            Ok((image, PlanImage { subject, sha256, place }))
+            Ok::<_, Failure>((image, PlanImage { subject, sha256, place }))
         });
         let mut images = Failure::gather(opened)?;
         images.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -306,7 +306,7 @@ impl Draft<'_> {
                 exit_code,
                 files: program.packed.file_hashes(),
             };
-            Ok((program, about))
+            Ok::<_, Failure>((program, about))
         };
         Failure::gather(wanted.iter().map(pack))
     }

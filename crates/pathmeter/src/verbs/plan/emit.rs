@@ -4,8 +4,8 @@ use pathmeter_plan::{EmitError, Engine, Job, emit};
 
 use super::loaded::read;
 use crate::cli::EmitArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Prints the file that the engine needs.
 pub(super) fn run(args: &EmitArgs) -> Result<Exit, Failure> {

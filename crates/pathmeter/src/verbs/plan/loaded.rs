@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_plan::{Cell, Plan};
 
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 
 /// Longest plan that is read: some million cells.
 const MOST_BYTES: u64 = 512 << 20;

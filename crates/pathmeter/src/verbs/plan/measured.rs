@@ -12,9 +12,9 @@ use pathmeter_vm::is_late;
 use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
 use crate::cli::RunnerArgs;
+use crate::failure::Failure;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::cell::{self, CellProgram};
 use pathmeter_measure::session::{Report, Session};
@@ -80,11 +80,11 @@ impl<'a> Stand<'a> {
         let program = cell.program.map(|number| self.program(number)).transpose()?;
         self.refuse_another(cell, (&session, &image, program.as_deref()))?;
         let result = match self.limit {
-            None => cell::measure(&session, &image, program.as_deref(), progress),
+            None => Ok(cell::measure(&session, &image, program.as_deref(), progress)?),
             Some(limit) => {
                 let ends = session.until(Instant::now() + Duration::from_secs(limit));
                 let result = cell::measure(&ends, &image, program.as_deref(), progress);
-                result.map_err(|failure| self.over_limit(cell, limit, failure))
+                result.map_err(|error| self.over_limit(cell, limit, error.into()))
             }
         }?;
         refuse_late(&result)?;

@@ -1,8 +1,9 @@
 //! What the verbs of `plan` share: errors of folders as failures, sums in words, and this machine's
 //! name.
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_plan::{FolderError, node_name};
+
+use crate::failure::Failure;
 
 /// The same as a failure.
 pub(super) fn failed(error: FolderError) -> Failure {

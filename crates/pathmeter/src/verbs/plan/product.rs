@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use pathmeter_plan::Cell;
 
 use super::bench::Bench;
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::session::cell::{self, CellProgram};
 use pathmeter_measure::subject::image::Image;

@@ -3,14 +3,13 @@
 use std::path::Path;
 
 use crate::cli::RunArgs;
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::verbs::benchmarks;
 use crate::verbs::judge::budget;
 use crate::verbs::sides::subjects;
 use pathmeter_gate::BudgetFile;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement};
@@ -86,7 +85,7 @@ fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
     let help = "name NEW, or another program (--against COMMAND), two conditions (--under A \
                 --under B) or CPUs (--cpu A --cpu B)";
     match budget {
-        Some(budget) => budget.refuse_increases(help).map_err(to_failure),
+        Some(budget) => budget.refuse_increases(help).map_err(Failure::from),
         None => Err(Failure::Usage {
             message: "--check has nothing to compare KERNEL with".to_owned(),
             help: help.to_owned(),

@@ -2,7 +2,6 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::program::packed::memory_for;
@@ -22,6 +21,7 @@ use pathmeter_trace::AlsoCounted;
 
 use super::program::{self, NamedInKernels};
 use crate::cli::RunArgs;
+use crate::failure::{Exit, Failure};
 use crate::packing;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
@@ -87,7 +87,7 @@ fn programs(
         let packed = Packed { arguments, ..packed.clone() };
         CellProgram::new(packed, args.guest.runs(), memory, args.exit_code)
     };
-    slope.steps.iter().map(program).collect()
+    Ok(slope.steps.iter().map(program).collect::<Result<_, _>>()?)
 }
 
 /// The result with each number, two at a time.
@@ -120,7 +120,7 @@ fn results(
             None => Ok(result),
         }
     });
-    measured.into_iter().collect()
+    Ok(measured.into_iter().collect::<Result<_, _>>()?)
 }
 
 /// The program and its arguments, as documents have them.

@@ -3,7 +3,8 @@
 use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Threshold, compare};
 
 use super::{Under, obstacle};
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::subject::image::Image;
 
 impl Under<'_> {
@@ -18,10 +19,13 @@ impl Under<'_> {
         let new = match self.run(image) {
             Ok(Some(new)) => new,
             Ok(None) => return Ok(row),
-            Err(failure @ (Failure::Interrupted | Failure::PlanResult { .. })) => {
+            Err(
+                failure
+                @ (Failure::Interrupted | Failure::Measure(MeasureError::PlanResult { .. })),
+            ) => {
                 return Err(failure);
             }
-            Err(Failure::Kernel { error, .. }) => {
+            Err(Failure::Measure(MeasureError::Kernel { error, .. })) => {
                 let (_, reason) = obstacle(&error);
                 return Ok(failed(row, &reason));
             }

@@ -12,8 +12,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use pathmeter_measure::condition::under::condition;
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::suggestion::{add_suggestion, suggest};
+
+use crate::failure::Failure;
 
 /// Sets that are bundled, by name.
 pub(crate) const BUNDLED: [(&str, &str); 5] = [

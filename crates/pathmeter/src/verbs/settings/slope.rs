@@ -5,8 +5,8 @@ use pathmeter_vm::Condition;
 
 use super::{AT_A_TIME, Under};
 use crate::cli::SettingsArgs;
+use crate::failure::Failure;
 use pathmeter_measure::condition::slope::Slope;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::threads::each;
 
 /// Refuses what a slope has no use for.

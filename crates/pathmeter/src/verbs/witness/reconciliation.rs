@@ -15,7 +15,7 @@ use pathmeter_trace::{
 use pathmeter_vm::{TracedWindow, VmError};
 
 use super::Both;
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_measure::session::Report;
 
 /// A path whose counts differ.

@@ -9,9 +9,9 @@ use pathmeter_vm::{Accounting, ProgramEnd, RanProgram, Written};
 
 use super::Both;
 use crate::cli::{GuestArgs, PackingArgs};
+use crate::failure::Failure;
 use crate::packing;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::program::failure::unmeasured;
 use pathmeter_measure::program::packed::{PackedProgram, memory_for};
 use pathmeter_measure::program::result::kernel_names;

@@ -10,7 +10,7 @@ use std::path::Path;
 use pathmeter_vm::{CPU_SCHEMA, CpuFile, CpuidRegister, FEATURES, FeatureWord, Profile, ValueFrom};
 
 use super::deduce::{self, Printed};
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 
 /// MSR 0x10a, through which Intel's CPUs say what they are not vulnerable to.
 const ARCH_CAPABILITIES: u64 = 0x10a;
