@@ -36,6 +36,15 @@ pub enum MeasureError {
         /// How many measurements there were.
         times: usize,
     },
+    /// A path took longer than the limit, which is time of this machine.
+    #[error("{subject}: {path} took too long: {reason}")]
+    Late {
+        subject: String,
+        /// The name of the path.
+        path: String,
+        /// What the path's row says.
+        reason: String,
+    },
     /// A kernel can't be measured.
     #[error("{}{}", prefix(.subject, .error), unmeasured(.error))]
     Kernel {
@@ -263,7 +272,7 @@ impl MeasureError {
             Self::Kernel { error, .. } | Self::Host(error) => error.is_of_the_moment(),
             Self::File { error, .. } | Self::System { error, .. } => is_shortage(error),
             // These happen on a host that is very busy.
-            Self::Disagree { .. } | Self::Interrupted => true,
+            Self::Disagree { .. } | Self::Late { .. } | Self::Interrupted => true,
             Self::Several(errors) => errors.iter().all(Self::is_of_the_moment),
             _ => false,
         }

@@ -24,7 +24,7 @@ use crate::error::MeasureError;
 use crate::path::result::{path_result, with_cause};
 use crate::path::rows::Counted;
 use crate::path::waits::WaitPoints;
-use crate::session::groups::Groups;
+use crate::session::groups::{GroupResult, Groups};
 use crate::session::guest_files::{guest_report, note_of};
 use crate::session::plan_results::PlanResults;
 use crate::subject::image::Image;
@@ -77,6 +77,8 @@ pub struct Session {
     initramfs_sha256: String,
     /// The groups of paths that are measured.
     groups: Groups,
+    /// Whether there is no result if a path took longer than the limit.
+    refuses_late: bool,
     /// Whether snapshots are kept that only one program can be executed from.
     keeps_own_snapshots: bool,
     /// What the user is still to be told.
@@ -102,6 +104,7 @@ impl Session {
             agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256,
             groups: Groups::ALL,
+            refuses_late: false,
             keeps_own_snapshots: true,
             note: Mutex::default(),
             told: Arc::default(),
@@ -118,6 +121,13 @@ impl Session {
     #[must_use]
     pub fn with_results(self, results: Option<Arc<PlanResults>>) -> Self {
         Self { results, ..self }
+    }
+
+    /// The same, with no result if a path took longer than the limit: that is time of this machine,
+    /// and the result of another one would have other bytes.
+    #[must_use]
+    pub fn refuse_late(&self) -> Self {
+        Self { refuses_late: true, ..self.hand_over() }
     }
 
     /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the
@@ -168,7 +178,7 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, MeasureError> {
+    ) -> Result<Vec<GroupResult>, MeasureError> {
         if image.cpus() == 1 {
             return self.measure_now(image, groups, progress);
         }

@@ -141,15 +141,6 @@ pub(crate) enum Failure {
         /// In what it differs from the plan.
         what: String,
     },
-    /// A path took longer than the limit, which is time of this machine.
-    #[error("{subject}: {path} took too long: {reason}")]
-    Late {
-        subject: String,
-        /// The name of the path.
-        path: String,
-        /// What the path's row says.
-        reason: String,
-    },
     /// A cell of a plan took longer than the limit, which is time of this machine.
     #[error("{}: the cell exceeded its limit of {limit} s", .subject.display())]
     OverLimit {
@@ -257,7 +248,7 @@ impl Failure {
             Self::Measure(error) => error.is_of_the_moment(),
             Self::File { error, .. } | Self::System { error, .. } => is_shortage(error),
             // These happen on a host that is very busy.
-            Self::Late { .. } | Self::OverLimit { .. } | Self::Interrupted => true,
+            Self::OverLimit { .. } | Self::Interrupted => true,
             Self::Several(failures) => failures.iter().all(Self::is_of_the_moment),
             _ => false,
         }

@@ -6,7 +6,7 @@ mod retry;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use retry::{is_late, is_shortage};
+pub use retry::is_shortage;
 
 use crate::arch::{Doubt, UNANSWERED};
 use crate::console::Tail;

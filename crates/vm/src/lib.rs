@@ -40,7 +40,7 @@ pub use condition::{
     Condition, ConditionError, Disk, Filter, Module, Ruleset, Setting, Sources, Tool, Unmet,
     UnmetCause, refuse_own,
 };
-pub use error::{VmError, is_late, is_shortage};
+pub use error::{VmError, is_shortage};
 pub use machine::facts::Facts;
 pub use machine::initramfs::{INIT, Job, PATHS, Parcel, agent_sha256};
 pub use machine::{BaseWords, Clock, Firmware, Settings};

@@ -46,6 +46,14 @@ impl Groups {
     }
 }
 
+/// What came of a group.
+#[derive(PartialEq)]
+pub(super) struct GroupResult {
+    result: Measurement,
+    /// The paths, by index, that took longer than the limit.
+    late: Vec<usize>,
+}
+
 /// Whether one of the group's paths waits between two points of the kernel.
 fn has_waits(group: &Group) -> bool {
     WAITS.iter().any(|wait| group.holds(wait.path))
@@ -94,7 +102,7 @@ impl Session {
         image: &Image,
         progress: Report<'_>,
     ) -> Result<Measurement, MeasureError> {
-        let (mut found, mut missing) = (Vec::new(), Vec::new());
+        let (mut found, mut missing, mut late) = (Vec::new(), Vec::new(), Vec::new());
         for group in self.groups.iter() {
             match self.seek_group(image, group, progress)? {
                 Some(Sought::Found(result)) => found.push(result),
@@ -109,7 +117,10 @@ impl Session {
             let groups: Vec<&Group> = missing.iter().map(|(group, _)| *group).collect();
             self.announce(&groups, progress);
             let measured = self.measure_anew(image, &groups, progress)?;
-            for ((_, slot), result) in missing.into_iter().zip(measured) {
+            for ((_, slot), GroupResult { result, late: of_group }) in
+                missing.into_iter().zip(measured)
+            {
+                late.extend(of_group);
                 if let Some(slot) = slot {
                     cached_results::keep(slot, &result);
                 }
@@ -117,7 +128,11 @@ impl Session {
             }
         }
         let result = join(found).ok_or(MeasureError::Interrupted)?;
-        Ok(Measurement { subject: image.subject(), ..result })
+        let result = Measurement { subject: image.subject(), ..result };
+        match late.iter().min() {
+            Some(first) if self.refuses_late => Err(refuse_late(&result, *first)),
+            _ => Ok(result),
+        }
     }
 
     /// Looks for a group's result in the cache, if there is one.
@@ -159,11 +174,15 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, MeasureError> {
+    ) -> Result<Vec<GroupResult>, MeasureError> {
         let points = self.find_waits(image, groups, progress)?;
         let measured = self.execute(image, groups, &points.table, progress)?;
         let both = groups.iter().zip(measured);
-        Ok(both.map(|(group, of)| self.document(image, of, (group, &points))).collect())
+        let result = |(group, mut of): (&&Group, MeasuredKernel<Counting>)| {
+            let late = std::mem::take(&mut of.late);
+            GroupResult { result: self.document(image, of, (group, &points)), late }
+        };
+        Ok(both.map(result).collect())
     }
 
     /// The points between which paths of these groups wait. The kernel is asked for its symbols
@@ -233,6 +252,15 @@ impl Session {
     }
 }
 
+/// Why a result with this late path, by its index, is none.
+fn refuse_late(result: &Measurement, late: usize) -> MeasureError {
+    let path = Suite::Exact.paths().get(late).map_or("", |path| path.name);
+    let row = result.paths.iter().find(|row| row.path == path);
+    let reason = row.and_then(|row| row.reason.clone()).unwrap_or_default();
+    let (subject, path) = (result.subject.name.clone(), path.to_owned());
+    MeasureError::Late { subject, path, reason }
+}
+
 /// One result with the paths of all, in the order of the suite.
 fn join(parts: Vec<Measurement>) -> Option<Measurement> {
     let mut parts = parts.into_iter();
@@ -264,6 +292,16 @@ mod tests {
         assert_eq!(names(Groups::of(|_| false)), ["calls"]);
         assert_eq!(Groups::of(|_| true), Groups::ALL);
         assert_eq!(names(Groups::ALL).len(), GROUPS.len());
+    }
+
+    #[test]
+    fn a_late_path_is_told_with_the_reason_of_its_row() {
+        let paths = vec![example::path("a.b", &[1]), example::failed("syscall.getppid", "slow")];
+        let result = example::measurement("k", example::configuration("6.1.0", 1), paths);
+        let (late, _) = Suite::Exact.find("syscall.getppid").unwrap();
+        let error = refuse_late(&result, late);
+        assert_eq!(error.to_string(), "k: syscall.getppid took too long: slow");
+        assert!(error.is_of_the_moment());
     }
 
     #[test]

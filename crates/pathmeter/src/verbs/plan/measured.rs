@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pathmeter_model::{Measurement, Status};
+use pathmeter_model::Status;
 use pathmeter_plan::{Cell, Plan};
-use pathmeter_vm::is_late;
 
 use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
@@ -74,7 +73,7 @@ impl<'a> Stand<'a> {
     /// # Errors
     /// It can't be measured; or what lies here is not what was planned.
     pub(super) fn measure(&self, cell: &Cell, progress: Report<'_>) -> Result<Measured, Failure> {
-        let session = self.bench.session(cell.cpu.as_deref())?;
+        let session = self.bench.session(cell.cpu.as_deref())?.refuse_late();
         let image = self.image(cell.image)?;
         let image = self.bench.under(&image, cell.under.as_deref())?;
         let program = cell.program.map(|number| self.program(number)).transpose()?;
@@ -87,7 +86,6 @@ impl<'a> Stand<'a> {
                 result.map_err(|error| self.over_limit(cell, limit, error.into()))
             }
         }?;
-        refuse_late(&result)?;
         let has_failed_path = result.paths.iter().any(|path| path.status == Status::Failed);
         Ok(Measured { bytes: output::json(&result)?, has_failed_path })
     }
@@ -159,18 +157,4 @@ fn refuse_other(plan: &Path, what: &str, planned: &str, here: &str) -> Result<()
         "it was made for {what} {planned}, and this machine has {here}: no result would be the same"
     );
     Err(Failure::Unplanned { subject: plan.to_owned(), what })
-}
-
-/// Refuses a result in which a path took too long, which depends on the machine.
-fn refuse_late(result: &Measurement) -> Result<(), Failure> {
-    let failed = result.paths.iter().filter(|path| path.status == Status::Failed);
-    let mut late = failed.filter_map(|path| Some((path, path.reason.as_ref()?)));
-    match late.find(|(_, reason)| is_late(reason)) {
-        None => Ok(()),
-        Some((path, reason)) => Err(Failure::Late {
-            subject: result.subject.name.clone(),
-            path: path.path.clone(),
-            reason: reason.clone(),
-        }),
-    }
 }
