@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use pathmeter_image::ImageError;
 use pathmeter_model::suggestion::find_close;
 use pathmeter_model::{ParseError, clean};
+use pathmeter_plan::FileStep;
 use pathmeter_seal::SealError;
 use pathmeter_vm::{Unmet, UnmetCause, VmError, is_shortage, known_words};
 
@@ -71,8 +72,8 @@ pub enum MeasureError {
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
-        /// What was being done, in words.
-        doing: &'static str,
+        /// What was being done.
+        doing: FileStep,
         path: PathBuf,
         error: io::Error,
     },

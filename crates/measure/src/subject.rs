@@ -16,6 +16,7 @@ use pathmeter_model::{
     Boots, MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_boots,
     parse_measurement, parse_times,
 };
+use pathmeter_plan::FileStep;
 use pathmeter_probes::Suite;
 
 use pathmeter_seal::{SealError, mark_edited, unsealed};
@@ -251,7 +252,8 @@ fn document_like(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>
     if !begins(path, like) {
         return Ok(None);
     }
-    let failed = |error| MeasureError::File { doing: "reading", path: path.to_owned(), error };
+    let failed =
+        |error| MeasureError::File { doing: FileStep::Reading, path: path.to_owned(), error };
     read_bounded(path).map(Some).map_err(failed)
 }
 

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use pathmeter_measure::interrupt;
+use pathmeter_plan::FileStep;
 
 use crate::failure::Failure;
 
@@ -158,7 +159,7 @@ fn write(log: &Path, kept: &Receiver<Kept>) -> Result<(), Failure> {
         file.write_all(one)?;
         file.write_all(other)
     };
-    put().map_err(|error| Failure::File { doing: "writing", path: log.to_owned(), error })
+    put().map_err(|error| Failure::File { doing: FileStep::Writing, path: log.to_owned(), error })
 }
 
 #[cfg(test)]

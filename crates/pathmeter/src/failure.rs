@@ -15,6 +15,7 @@ use pathmeter_host::SessionError;
 use pathmeter_measure::error::{MeasureError, collect_all};
 use pathmeter_model::{ConfigurationDifference, clean, shorten};
 use pathmeter_pack::PackError;
+use pathmeter_plan::FileStep;
 use pathmeter_report::FlameError;
 use pathmeter_vm::{Cpu, VmError, is_shortage};
 
@@ -107,8 +108,8 @@ pub(crate) enum Failure {
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
     File {
-        /// What was being done, in words.
-        doing: &'static str,
+        /// What was being done.
+        doing: FileStep,
         path: PathBuf,
         error: io::Error,
     },
@@ -274,7 +275,7 @@ impl Failure {
             Self::Unlike { .. } => {
                 Some("measure all alike, or show them together all the same with --across")
             }
-            Self::File { doing: "writing", error, path } => Some(match error.kind() {
+            Self::File { doing: FileStep::Writing, error, path } => Some(match error.kind() {
                 io::ErrorKind::StorageFull => "make room there, or write elsewhere",
                 io::ErrorKind::FileTooLarge => {
                     "the limit on the size of files is reached: raise it with `ulimit -f`"
@@ -330,7 +331,7 @@ impl From<PackError> for Failure {
 impl From<GateError> for Failure {
     fn from(error: GateError) -> Self {
         match error {
-            GateError::File { path, error } => Self::File { doing: "reading", path, error },
+            GateError::File { path, error } => Self::File { doing: FileStep::Reading, path, error },
             GateError::Budget { message, help } => Self::Usage { message, help },
             GateError::Unchecked(message) => Self::Unchecked { message },
         }
@@ -391,7 +392,7 @@ mod tests {
         assert!(Failure::OverLimit { subject: "lab on zen2".into(), limit: 5 }.is_of_the_moment());
         let file = |number| {
             let error = io::Error::from_raw_os_error(number);
-            Failure::File { doing: "writing", path: "x".into(), error }
+            Failure::File { doing: FileStep::Writing, path: "x".into(), error }
         };
         let (full, missing) = (28, 2);
         assert!(file(full).is_of_the_moment() && !file(missing).is_of_the_moment());

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pathmeter_pack::{FileArg, Packed, Packing};
+use pathmeter_plan::FileStep;
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
@@ -131,7 +132,8 @@ fn note_library(packed: &Packed, args: &FilesArgs, screen: &Screen) {
 
 /// All of this command's standard input, to its end, as a file.
 fn own_input() -> Result<NamedTempFile, Failure> {
-    let failed = |error| Failure::File { doing: "reading", path: "standard input".into(), error };
+    let failed =
+        |error| Failure::File { doing: FileStep::Reading, path: "standard input".into(), error };
     let mut bytes = Vec::new();
     interrupt::blocking(|| io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes))?
         .map_err(failed)?;

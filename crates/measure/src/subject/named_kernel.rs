@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use pathmeter_image::ImageFault;
+use pathmeter_plan::FileStep;
 use pathmeter_vm::Cache;
 
 use crate::digest::sha256;
@@ -130,7 +131,8 @@ impl Apt<'_> {
         packages: &Path,
         place: &Path,
     ) -> Result<(), MeasureError> {
-        let kept = |error| MeasureError::File { doing: "writing", path: place.to_owned(), error };
+        let kept =
+            |error| MeasureError::File { doing: FileStep::Writing, path: place.to_owned(), error };
         let folder = place.parent().unwrap_or(packages);
         fs::create_dir_all(folder).map_err(kept)?;
         let beside = tempfile::tempdir_in(packages).map_err(kept)?;

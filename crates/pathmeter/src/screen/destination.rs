@@ -19,6 +19,7 @@ use crate::screen::contents::Output;
 use crate::screen::terminal::{self, Screen};
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject::lab_words;
+use pathmeter_plan::FileStep;
 
 /// What stands for standard output where a file is named.
 const STDOUT: &str = "-";
@@ -313,7 +314,7 @@ fn target(path: &Path) -> PathBuf {
 }
 
 fn writing(path: &Path, error: io::Error) -> Failure {
-    Failure::File { doing: "writing", path: path.to_owned(), error }
+    Failure::File { doing: FileStep::Writing, path: path.to_owned(), error }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ pub(crate) use crate::screen::terminal::{Screen, print_line};
 use pathmeter_gate::Gate;
 use pathmeter_measure::interrupt;
 use pathmeter_model::is_obeyed;
+use pathmeter_plan::FileStep;
 
 /// Reasons that are printed why a check fails.
 const MOST_REASONS: usize = 50;
@@ -35,7 +36,7 @@ pub(crate) fn document<D: Serialize>(
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     match interrupt::blocking(|| terminal::write(bytes))? {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::File { doing: "writing", path: "standard output".into(), error })
+            Err(Failure::File { doing: FileStep::Writing, path: "standard output".into(), error })
         }
         _ => Ok(()),
     }

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use pathmeter_model::{
     Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
 };
+use pathmeter_plan::FileStep;
 use pathmeter_report::{AreaSums, Placement, Rows, Shown, comparison_table, grouped, signed};
 use pathmeter_trace::Event;
 
@@ -215,7 +216,7 @@ fn is_kernels_own(failure: &Failure) -> bool {
             MeasureError::Kernel { .. }
                 | MeasureError::Host(VmError::Image(_))
                 | MeasureError::ResultFile { .. }
-        ) | Failure::File { doing: "reading", .. }
+        ) | Failure::File { doing: FileStep::Reading, .. }
     )
 }
 

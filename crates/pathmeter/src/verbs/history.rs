@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store, check_label};
 use pathmeter_model::{KeptResult, clean};
+use pathmeter_plan::FileStep;
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 
 use crate::cli::{AddArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs};
@@ -104,7 +105,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
     let Some(bytes) = subject::sealed_document(path)? else {
         // What is missing is reported as that.
         std::fs::metadata(path).map_err(|error| Failure::File {
-            doing: "reading",
+            doing: FileStep::Reading,
             path: path.to_owned(),
             error,
         })?;
@@ -311,7 +312,7 @@ fn make_folder(file: &Path) -> Result<(), Failure> {
     let default = default_file().ok().filter(|default| default == file);
     let Some(folder) = default.as_deref().and_then(Path::parent) else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|error| Failure::File {
-        doing: "making",
+        doing: FileStep::Making,
         path: folder.to_owned(),
         error,
     })

@@ -6,6 +6,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use pathmeter_plan::FileStep;
 use pathmeter_probes::Suite;
 use pathmeter_vm::PROFILES;
 
@@ -85,7 +86,7 @@ pub(crate) fn pages(args: &ManArgs) -> Result<Exit, Failure> {
         None => output::print(&page(&command)?)?,
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(|error| {
-                let (doing, path) = ("making the folder", folder.to_owned());
+                let (doing, path) = (FileStep::MakingFolder, folder.to_owned());
                 Failure::File { doing, path, error }
             })?;
             write_all(&command, folder)?;

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process;
 
 use pathmeter_measure::interrupt;
+use pathmeter_plan::FileStep;
 
 use crate::failure::{Exit, Failure};
 use crate::screen::output;
@@ -64,7 +65,7 @@ fn failed(path: &Path, error: io::Error) -> Failure {
             help: "choose another name, or another folder to write it in".to_owned(),
         };
     }
-    Failure::File { doing: "writing", path: path.to_owned(), error }
+    Failure::File { doing: FileStep::Writing, path: path.to_owned(), error }
 }
 
 #[cfg(test)]

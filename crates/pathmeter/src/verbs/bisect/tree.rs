@@ -20,6 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
 use pathmeter_measure::interrupt;
 use pathmeter_model::clean;
+use pathmeter_plan::FileStep;
 
 /// Digits of a commit's name in tables.
 const ABBREVIATED: usize = 12;
@@ -261,7 +262,7 @@ impl Bisection<'_> {
         if let Err(error) = fs::remove_file(&image)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(Failure::File { doing: "removing", path: image, error });
+            return Err(Failure::File { doing: FileStep::Removing, path: image, error });
         }
         let log = self.state.log();
         let limit = Duration::from_secs(self.args.build_timeout);
@@ -313,7 +314,7 @@ impl Bisection<'_> {
             if !self.state.strangers().contains(&stranger) {
                 let path = self.git.top.join(stranger);
                 fs::remove_file(&path).map_err(|error| Failure::File {
-                    doing: "removing",
+                    doing: FileStep::Removing,
                     path,
                     error,
                 })?;

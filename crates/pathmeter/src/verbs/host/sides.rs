@@ -5,6 +5,7 @@ use std::path::Path;
 use pathmeter_host::Condition;
 use pathmeter_measure::subject::{is_timed, lab_words, times};
 use pathmeter_model::{Boots, Host, TIME_MARGIN, TimeComparison, Times};
+use pathmeter_plan::FileStep;
 
 use super::condition::{read_conditions, refuse_conditions};
 use super::session::{choose_cpu, refuse_idle, take_times};
@@ -116,7 +117,7 @@ fn read(path: &Path) -> Result<Boots, Failure> {
     if let Err(error) = path.metadata()
         && lab_words(path).is_none()
     {
-        return Err(Failure::File { doing: "reading", path: path.to_owned(), error });
+        return Err(Failure::File { doing: FileStep::Reading, path: path.to_owned(), error });
     }
     if is_timed(path) {
         return Ok(times(path)?);

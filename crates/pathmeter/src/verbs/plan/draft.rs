@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 use pathmeter_plan::{
-    Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
+    FileStep, Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
 };
 
 use super::bench::{Bench, Options};
@@ -104,7 +104,7 @@ fn describe_needs(plan: &Plan, output: &Path) -> String {
 /// There is none, or something in it is wrong.
 pub(super) fn read(path: &Path) -> Result<Wanted, Failure> {
     use std::io::Read as _;
-    let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+    let failed = |error| Failure::File { doing: FileStep::Reading, path: path.to_owned(), error };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
@@ -262,7 +262,7 @@ impl Draft<'_> {
             subject_error(&format!("{}: {error}", subject.text), "correct the pattern")
         })?;
         let found = found.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::File {
-            doing: "reading",
+            doing: FileStep::Reading,
             path: error.path().to_owned(),
             error: error.into(),
         })?;
