@@ -121,7 +121,8 @@ impl Benchmarks<'_> {
         let arguments = self.framework.listing(&self.command());
         let packed = Packed { environment, ..self.with(arguments) };
         let program = PackedProgram::new(packed, 0, self.memory, 0);
-        let listed = place.run(&program, &[]).map_err(|failure| self.unlisted(failure))?;
+        let listed =
+            place.run(&program, &[]).map_err(|failure| self.add_framework_help(failure))?;
         let output = output(&listed);
         if output.truncated {
             return Err(MeasureError::Request {
@@ -151,7 +152,7 @@ impl Benchmarks<'_> {
     }
 
     /// A program that did not list its benchmarks is probably one of another framework.
-    fn unlisted(&self, failure: MeasureError) -> MeasureError {
+    fn add_framework_help(&self, failure: MeasureError) -> MeasureError {
         let MeasureError::Program { subject, what, help, stdout, stderr } = failure else {
             return failure;
         };
@@ -212,12 +213,12 @@ impl Benchmarks<'_> {
     ) -> Result<Found, MeasureError> {
         let (fewer, more) = at_once(|| place.run(fewer, &[]), || place.run(more, &[]));
         let (fewer, more) = MeasureError::both(fewer, more)?;
-        let of_fewer = match self.executed(&fewer, name) {
+        let of_fewer = match self.find_executed(&fewer, name) {
             Ok(executed) => executed,
             Err(Unlike::Parts(parts)) => return Ok(Found::Parts(parts)),
             Err(Unlike::Reason(reason)) => return Err(unlike(place, reason)),
         };
-        let Ok(of_more) = self.executed(&more, name) else {
+        let Ok(of_more) = self.find_executed(&more, name) else {
             return Err(unlike(place, "its runs executed other benchmarks".to_owned()));
         };
         if of_fewer.together != of_more.together {
@@ -254,7 +255,7 @@ impl Benchmarks<'_> {
             |function: ProgramFunction| ProgramFunction { name: ITERATION.to_owned(), ..function };
         let functions: Vec<ProgramFunction> = functions.into_iter().map(named_alike).collect();
         let result = place.run(once, &functions)?;
-        match self.executed(&result, name) {
+        match self.find_executed(&result, name) {
             Ok(_) => {}
             Err(Unlike::Parts(_)) => {
                 return Err(unlike(place, "it executed other benchmarks".to_owned()));
@@ -269,9 +270,9 @@ impl Benchmarks<'_> {
     }
 
     /// What the framework executed where it was to execute this benchmark alone.
-    fn executed(&self, result: &Measurement, name: &str) -> Result<Executed, Unlike> {
+    fn find_executed(&self, result: &Measurement, name: &str) -> Result<Executed, Unlike> {
         let output = output(result);
-        let mut all = self.framework.executed(&output.text, name);
+        let mut all = self.framework.find_executed(&output.text, name);
         let inside = format!("{name}/");
         if !all.is_empty() && all.iter().all(|one| one.name.starts_with(&inside)) {
             let mut seen = HashSet::new();

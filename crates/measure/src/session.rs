@@ -165,7 +165,7 @@ impl Session {
         progress: Report<'_>,
     ) -> Result<Measurement, MeasureError> {
         let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
-        match self.planned(image, None, is_of)? {
+        match self.find_planned(image, None, is_of)? {
             Some(result) => Ok(result),
             None => self.measure_groups(image, progress),
         }

@@ -223,7 +223,9 @@ pub fn documents(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
 fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, MeasureError> {
     let Some(bytes) = document_like(path, like)? else { return Ok(None) };
     let bytes = whole(path, bytes)?;
-    unsealed(&bytes).map(|content| Some(content.into_owned())).map_err(|error| edited(path, error))
+    unsealed(&bytes)
+        .map(|content| Some(content.into_owned()))
+        .map_err(|error| refuse_edited(path, error))
 }
 
 /// The document that pathmeter wrote, or, if the user accepts it, one that says that it was edited.
@@ -233,11 +235,11 @@ fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, MeasureError> {
         Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => {
             Ok(mark_edited(&bytes).unwrap_or(bytes))
         }
-        Err(error) => Err(edited(path, error)),
+        Err(error) => Err(refuse_edited(path, error)),
     }
 }
 
-fn edited(path: &Path, error: SealError) -> MeasureError {
+fn refuse_edited(path: &Path, error: SealError) -> MeasureError {
     MeasureError::Edited { path: path.to_owned(), error }
 }
 

@@ -131,7 +131,7 @@ impl Framework {
     }
 
     /// Which benchmarks were executed, by the output of a command that was to execute `name`.
-    pub fn executed(&self, output: &str, name: &str) -> Vec<Executed> {
+    pub fn find_executed(&self, output: &str, name: &str) -> Vec<Executed> {
         (self.executed)(output, name)
     }
 
@@ -151,10 +151,10 @@ impl Framework {
 fn word_of(template: &str, name: &str, count: u64) -> String {
     match template.find('{').map(|at| template.split_at(at)) {
         Some((before, "{name}")) => format!("{before}{name}"),
-        Some((before, "{pattern}")) => format!("{before}^{}$", escaped(name)),
+        Some((before, "{pattern}")) => format!("{before}^{}$", escape(name)),
         Some((before, "{levels}")) => {
             let levels: Vec<String> =
-                name.split('/').map(|level| format!("^{}$", escaped(level))).collect();
+                name.split('/').map(|level| format!("^{}$", escape(level))).collect();
             format!("{before}{}", levels.join("/"))
         }
         Some((before, after)) => {
@@ -165,7 +165,7 @@ fn word_of(template: &str, name: &str, count: u64) -> String {
 }
 
 /// The text as a regular expression of POSIX, RE2 and ECMAScript alike.
-fn escaped(text: &str) -> String {
+fn escape(text: &str) -> String {
     let special = |c: char| r"\.+*?()|[]{}^$".contains(c);
     let word = |c: char| if special(c) { format!("\\{c}") } else { c.to_string() };
     text.chars().map(word).collect()

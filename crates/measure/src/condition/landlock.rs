@@ -130,7 +130,7 @@ impl Policy {
     fn beneath(&self, handled: u64) -> Result<Vec<(u64, Vec<u8>)>, String> {
         let mut rules = Vec::new();
         for rule in &self.path_beneath {
-            let rights = self.allowed(&rule.allowed_access, &FILES, handled)?;
+            let rights = self.to_allowed(&rule.allowed_access, &FILES, handled)?;
             for path in &rule.parent {
                 if !path.starts_with('/') || path.contains(['\0', '$']) {
                     return Err(format!("`parent` {path:?} is no absolute path without variables"));
@@ -145,13 +145,13 @@ impl Policy {
     fn ports(&self, handled: u64) -> Result<Vec<(u64, u64)>, String> {
         let mut rules = Vec::new();
         for rule in &self.net_port {
-            let rights = self.allowed(&rule.allowed_access, &NETWORKS, handled)?;
+            let rights = self.to_allowed(&rule.allowed_access, &NETWORKS, handled)?;
             rules.extend(rule.port.iter().map(|port| (rights, u64::from(*port))));
         }
         Ok(rules)
     }
 
-    fn allowed(
+    fn to_allowed(
         &self,
         words: &[String],
         known: &[(&str, u32)],

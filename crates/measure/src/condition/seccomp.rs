@@ -99,7 +99,7 @@ pub(super) fn filter(name: &str) -> Result<Filter, String> {
     if let Ok(count) = name.parse() {
         return of_length(count);
     }
-    match bundled(name) {
+    match find_bundled(name) {
         Some((_, text, runtime)) => compile(name, text, runtime),
         None => Ok(Filter { name: to_filter_name(name), ..compile(name, &read(name)?, RUNC)? }),
     }
@@ -135,14 +135,14 @@ fn of_length(count: u16) -> Result<Filter, String> {
     Ok(Filter { name: count.to_string(), flags, program, doubts: Vec::new() })
 }
 
-fn bundled(name: &str) -> Option<(&'static str, &'static str, Runtime)> {
+fn find_bundled(name: &str) -> Option<(&'static str, &'static str, Runtime)> {
     BUNDLED.into_iter().find(|(bundled, ..)| *bundled == name)
 }
 
 /// Converts a file to its filter's name: without its folders, and unlike a bundled profile's.
 fn to_filter_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
-    if bundled(name).is_some() { format!("./{name}") } else { name.to_owned() }
+    if find_bundled(name).is_some() { format!("./{name}") } else { name.to_owned() }
 }
 
 fn read(file: &str) -> Result<String, String> {

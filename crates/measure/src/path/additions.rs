@@ -105,7 +105,7 @@ impl<'a> Probes<'a> {
             result.paths.extend(point_windows::measure(session, image, window, progress)?);
             hashes += &window.to_string();
         }
-        bounded(&result)?;
+        refuse_excess(&result)?;
         for (memory, packed) in &self.packed {
             let asked = Asked::rows(packed);
             let names = || program_result::kernel_names(session, image, &[], progress);
@@ -184,7 +184,7 @@ fn add_regions(rows: &mut Vec<PathResult>, probe: Measurement) -> Result<(), Mea
 }
 
 /// A document has no more samples than its readers take.
-fn bounded(result: &Measurement) -> Result<(), MeasureError> {
+fn refuse_excess(result: &Measurement) -> Result<(), MeasureError> {
     let samples: usize = result.paths.iter().map(|path| path.samples.len()).sum();
     if samples <= MAX_SAMPLES {
         return Ok(());

@@ -12,7 +12,7 @@ use crate::subject::image::Image;
 ///
 /// # Errors
 /// One that did not end as it should, and what can be done about that.
-pub(crate) fn ended(
+pub(crate) fn check_ends(
     runs: &[ProgramEnd],
     expected: u8,
     stderr: &Written,
@@ -37,7 +37,7 @@ pub(crate) fn ended(
             .to_owned(),
         ProgramEnded::Exit(code) => after_exit(code, stderr),
         ProgramEnded::Signal(signal) => after_signal(signal).to_owned(),
-        ProgramEnded::NotExecuted(error) => not_executed(error).to_owned(),
+        ProgramEnded::NotExecuted(error) => explain_unexecuted(error).to_owned(),
     };
     Err((what, help))
 }
@@ -84,7 +84,7 @@ fn after_signal(signal: u8) -> &'static str {
 }
 
 /// What to do about an error number of execve(2).
-fn not_executed(error: u8) -> &'static str {
+fn explain_unexecuted(error: u8) -> &'static str {
     match Errno::from_raw_os_error(i32::from(error)) {
         Errno::NOENT => "add its interpreter with --file SOURCE[:DESTINATION]",
         Errno::NOEXEC => {
@@ -171,7 +171,7 @@ mod tests {
     /// Describes a program that ended so in its first run, and wrote this to stderr.
     fn describe_first_run(how: ProgramEnded, stderr: &str) -> (String, String) {
         let stderr = Written { text: stderr.to_owned(), bytes: 0, truncated: false };
-        ended(&[run(0, how)], 0, &stderr).unwrap_err()
+        check_ends(&[run(0, how)], 0, &stderr).unwrap_err()
     }
 
     #[test]
@@ -213,9 +213,9 @@ mod tests {
     #[test]
     fn a_later_run_that_fails_has_found_what_the_first_one_left() {
         let runs = [run(0, ProgramEnded::Exit(3)), run(1, ProgramEnded::Exit(4))];
-        let (what, help) = ended(&runs, 3, &Written::default()).unwrap_err();
+        let (what, help) = check_ends(&runs, 3, &Written::default()).unwrap_err();
         assert_eq!(what, "it ended with exit code 4 in run 2");
         assert!(help.contains("run 1 of it ended well"), "{help}");
-        assert_eq!(ended(&runs[..1], 3, &Written::default()), Ok(Ended::Code(3)));
+        assert_eq!(check_ends(&runs[..1], 3, &Written::default()), Ok(Ended::Code(3)));
     }
 }

@@ -24,7 +24,7 @@ impl JitCode {
         let mut code = Self::default();
         for file in files {
             let map = PerfMap::read(&file.bytes);
-            code.unused.extend(unread(file, &map).map(|reason| UnusedDebug {
+            code.unused.extend(find_unread(file, &map).map(|reason| UnusedDebug {
                 file: MODULE.to_owned(),
                 debug_file: Some(format!("/tmp/perf-{}.map", file.process)),
                 reason,
@@ -47,7 +47,7 @@ impl JitCode {
 }
 
 /// What of a perf map names nothing.
-fn unread(file: &PerfMapFile, map: &PerfMap) -> Option<String> {
+fn find_unread(file: &PerfMapFile, map: &PerfMap) -> Option<String> {
     let read = file.bytes.len() as u64;
     if read < file.total {
         return Some(format!("of its {} bytes {read} could be read", file.total));

@@ -94,7 +94,7 @@ fn tree(
     let mut left: Vec<(usize, String)> = vec![(0, String::new())];
     while let Some((at, parent)) = left.pop() {
         let Some(process) = all.get(at) else { continue };
-        let name = unique(&(parent + &cleaned(&process.name)), taken);
+        let name = unique(&(parent + &clean_name(&process.name)), taken);
         let mut children: Vec<usize> =
             (0..all.len()).filter(|child| all[*child].parent == Some(at)).collect();
         children.sort_by_key(|child| std::cmp::Reverse((all[*child].order, *child)));
@@ -115,7 +115,7 @@ pub(crate) fn unique(name: &str, taken: &mut HashSet<String>) -> String {
 
 /// A program's name without what would be read as something else: the tree's separator, and
 /// control characters.
-fn cleaned(name: &str) -> String {
+fn clean_name(name: &str) -> String {
     let clean = |c: char| if c == '/' || c.is_control() { '?' } else { c };
     if name.is_empty() { NAMELESS.to_owned() } else { name.chars().map(clean).collect() }
 }

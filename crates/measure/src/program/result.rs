@@ -17,11 +17,11 @@ use pathmeter_vm::{Accounting, INIT, RanProgram};
 
 use crate::digest::sha256;
 use crate::error::MeasureError;
-use crate::program::failure::{ended, failed_expectation, failed_program, unmeasured};
+use crate::program::failure::{check_ends, failed_expectation, failed_program, unmeasured};
 use crate::program::kernel_names::KernelNames;
 use crate::program::packed::PackedProgram;
 use crate::program::point_windows::{ProgramWindow, ProgramWindows};
-use crate::program::runs::{Accounted, Slept, accounted};
+use crate::program::runs::{Accounted, Slept, account_runs};
 use crate::program::sleeps::{note as sleeps_note, sleeps};
 use crate::session::plan_results::Elsewhere;
 use crate::session::{Report, Session};
@@ -91,7 +91,7 @@ pub fn measure(
     let program = Program { modules: loaded, windows, ..packed.program.clone() };
     let is_of = |it: &Measurement| packed.is_of(it) && session.is_of_program(image, &program, it);
     if asked.is_of_rows()
-        && let Some(result) = session.planned(image, Some(packed), is_of)?
+        && let Some(result) = session.find_planned(image, Some(packed), is_of)?
     {
         return Ok(result);
     }
@@ -128,7 +128,7 @@ fn document(
     let agent = (sha256(INIT), program.packed_sha256.clone());
     let configuration = session.program_configuration(image, &ran, agent);
     let Accounted { runs, regions, functions, notes, slept, names } =
-        accounted(ran.counts, &clocks, kernel, also).map_err(|what| unmeasured(image, what))?;
+        account_runs(ran.counts, &clocks, kernel, also).map_err(|what| unmeasured(image, what))?;
     let are_sleeps_known = slept.iter().all(Slept::has_wake_ups);
     let is_counted = |event: &Event| are_sleeps_known || !event.is_of_tasks();
     let counted: Vec<Event> = counted_events(also).filter(is_counted).collect();
@@ -156,7 +156,7 @@ pub(crate) fn ended_well(
     ran: &RanProgram<Accounts>,
 ) -> Result<Ended, MeasureError> {
     let last = output(ran.unlike.as_ref().map_or(&ran.outputs, |run| &run.outputs));
-    ended(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
+    check_ends(&ran.runs, packed.expected, &last.stderr).map_err(|(what, help)| {
         let failed = failed_expectation(&ran.counts).unwrap_or_default();
         failed_program(image, what + &failed, help, &last)
     })

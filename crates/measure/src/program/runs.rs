@@ -55,7 +55,7 @@ impl Slept {
 /// # Errors
 /// Why there is no account of a run, that it is not what the clock says, or that a region is marked
 /// wrongly.
-pub(super) fn accounted(
+pub(super) fn account_runs(
     accounts: Accounts,
     clocks: &[u64],
     kernel: &KernelNames,

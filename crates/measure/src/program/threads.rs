@@ -53,14 +53,14 @@ fn threads_of(
         all.iter().enumerate().filter(|(_, thread)| thread.process == at).collect();
     own.sort_by_key(|(place, thread)| (thread.order, *place));
     let told = own.into_iter().zip(1..).map(|((place, thread), number)| {
-        (ThreadOwner::Thread(place), format!("{process}:{number}"), cleaned(&thread.name))
+        (ThreadOwner::Thread(place), format!("{process}:{number}"), clean_name(&thread.name))
     });
     let more = (ThreadOwner::Beyond(at), format!("{process}:{MORE_THREADS}"), String::new());
     told.chain([more]).collect()
 }
 
 /// A thread's name without control characters.
-fn cleaned(name: &str) -> String {
+fn clean_name(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 

@@ -24,7 +24,7 @@ use crate::program::kernel_names::{KernelNames, row_name as name_of_id};
 use crate::program::packed::PackedProgram;
 use crate::program::processes::process_names;
 use crate::program::result::{ended_well, kernel_names};
-use crate::program::runs::{Accounted, accounted};
+use crate::program::runs::{Accounted, account_runs};
 use crate::recording::{Inlined, Names};
 use crate::session::{Report, Session};
 use crate::subject::image::Image;
@@ -168,7 +168,7 @@ fn refuse_odd(region: &str) -> Result<(), MeasureError> {
 ///
 /// # Errors
 /// There are none: what was probably meant.
-fn rows_named(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, String> {
+fn find_rows(name: &str, places: &KernelPlaces) -> Result<Vec<(RowKind, u32)>, String> {
     let names = (0..).map_while(|id| places.name(id).map(|_| id)).chain([UNNAMED]);
     let named = names.flat_map(|id| NAMED_ROWS.map(|kind| (kind, id)));
     let vectors = (0..VECTORS).map(|vector| (RowKind::Interrupt, VECTOR | vector));
@@ -193,7 +193,7 @@ impl<'a> Wanted<'a> {
         if let Some(region) = name.strip_prefix(REGIONS) {
             return Ok(Self { name, region: Some(region), rows: Vec::new() });
         }
-        let rows = rows_named(name, places).map_err(|meant| MeasureError::Request {
+        let rows = find_rows(name, places).map_err(|meant| MeasureError::Request {
             message: format!("{name}: a program has no such row on {}", image.name().display()),
             help: meant
                 + "`pathmeter run KERNEL --all -- PROGRAM` shows the rows; a region is user.NAME",
@@ -229,7 +229,7 @@ impl<'a> Wanted<'a> {
 /// How often the wanted region was executed, and its instructions, if none were left out.
 type Regions = (u64, Option<u64>);
 
-fn executed(account: &Account, region: Option<&str>) -> Regions {
+fn find_executed(account: &Account, region: Option<&str>) -> Regions {
     let all = account.regions.iter();
     let Some(found) = all.clone().find(|it| Some(&*it.name) == region) else {
         return (0, Some(0));
@@ -259,12 +259,12 @@ fn window(
     let regions = region_names(accounts);
     let trees = accounts.runs.iter_mut().flatten().map(|account| TreeRun {
         tree: account.tree.take().unwrap_or_default(),
-        regions: executed(account, wanted.region),
+        regions: find_executed(account, wanted.region),
         processes: process_names(&account.processes),
     });
     let trees: Vec<TreeRun> = trees.collect();
     let pages = std::mem::take(&mut accounts.pages);
-    let Accounted { runs, .. } = accounted(ran.counts, &clocks, kernel, AlsoCounted::default())
+    let Accounted { runs, .. } = account_runs(ran.counts, &clocks, kernel, AlsoCounted::default())
         .map_err(|what| unmeasured(image, what))?;
     let totals = totals(wanted, &trees, &runs).map_err(|what| unmeasured(image, what))?;
     let names_of_all = || row_names(&runs).chain(regions).collect::<BTreeSet<_>>();

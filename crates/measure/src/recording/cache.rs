@@ -44,7 +44,7 @@ pub fn recordings(
         failed.replace(Some(windows));
         Err(MeasureError::Interrupted)
     };
-    let parse = |bytes: &[u8]| checked(bytes, image, paths.len());
+    let parse = |bytes: &[u8]| check_windows(bytes, image, paths.len());
     let windows = session.cached(image, key(session, image, paths), progress, parse, make);
     match (windows, failed.take()) {
         (Err(_), Some(windows)) => Ok(windows),
@@ -76,7 +76,9 @@ pub fn kept_recordings(
     if image.has_vmlinux() {
         return None;
     }
-    session.find_document(&key(session, image, paths), |bytes| checked(bytes, image, paths.len()))
+    session.find_document(&key(session, image, paths), |bytes| {
+        check_windows(bytes, image, paths.len())
+    })
 }
 
 fn key(session: &Session, image: &Image, paths: &[RecordablePath<'_>]) -> Key {
@@ -86,7 +88,7 @@ fn key(session: &Session, image: &Image, paths: &[RecordablePath<'_>]) -> Key {
 }
 
 /// The windows, under the image's present name, if they can be those of so many paths.
-fn checked(bytes: &[u8], image: &Image, paths: usize) -> Option<Vec<SubjectWindow>> {
+fn check_windows(bytes: &[u8], image: &Image, paths: usize) -> Option<Vec<SubjectWindow>> {
     let windows: Vec<SubjectWindow> = serde_json::from_slice(bytes).ok()?;
     let good = |window: &SubjectWindow| Explain::new(window.clone(), None).check().is_ok();
     let name = image.subject().name;

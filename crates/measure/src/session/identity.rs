@@ -35,7 +35,7 @@ impl Session {
     ///
     /// # Errors
     /// Something else has its name, or can't be read.
-    pub(crate) fn planned(
+    pub(crate) fn find_planned(
         &self,
         image: &Image,
         program: Option<&PackedProgram>,

@@ -43,7 +43,7 @@ impl SelfTest {
                 let measured = first.paths.iter().filter(|path| path.status == Status::Ok).count();
                 Ok(format!("exact: {measured} paths of the lab kernel, twice the same"))
             }
-            Some(path) => Err(failed(format!(
+            Some(path) => Err(fail(format!(
                 "the lab kernel's {path} read differently the second time: this QEMU does not \
                  count exactly"
             ))),
@@ -72,6 +72,6 @@ fn differing<'a>(first: &'a Measurement, second: &Measurement) -> Option<&'a str
     pairs.filter(|(a, b)| a != b).map(|(a, _)| a.path.as_str()).next()
 }
 
-fn failed(what: String) -> MeasureError {
+fn fail(what: String) -> MeasureError {
     MeasureError::SelfTest { what }
 }

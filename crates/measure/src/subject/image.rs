@@ -197,16 +197,16 @@ impl Image {
     /// Its name in documents: of the file without its folders, with what it is measured on and
     /// under if the user named that.
     pub fn subject(&self) -> Subject {
-        self.called(self.cpu.as_ref(), self.condition.as_ref())
+        self.name_subject(self.cpu.as_ref(), self.condition.as_ref())
     }
 
     /// The same in the cells of plans, which have a CPU beside it, and whose default condition has
     /// no name.
     pub(crate) fn cell_subject(&self) -> Subject {
-        self.called(None, self.condition.as_ref().filter(|it| !it.is_default()))
+        self.name_subject(None, self.condition.as_ref().filter(|it| !it.is_default()))
     }
 
-    fn called(&self, cpu: Option<&Cpu>, condition: Option<&Condition>) -> Subject {
+    fn name_subject(&self, cpu: Option<&Cpu>, condition: Option<&Condition>) -> Subject {
         let name = self.name().to_string_lossy();
         let subject = match &self.source {
             Source::File { .. } => Subject::kernel_image(&name),
@@ -297,7 +297,7 @@ impl Image {
             return Ok(KernelImage { release, banner, build_id, boot, config });
         };
         let (file, hash) = (path.clone(), sha256.clone());
-        interrupt::abandoning(move || unchanged(&file, &hash)).unwrap_or_else(|_| {
+        interrupt::abandoning(move || read_unchanged(&file, &hash)).unwrap_or_else(|_| {
             let fault = ImageFault::Read(io::ErrorKind::Interrupted.into());
             Err(ImageError { path: path.clone(), fault })
         })
@@ -370,7 +370,7 @@ impl Image {
 
 /// Reads and unpacks a kernel, and makes sure that its file is still the one that was hashed: a
 /// build may be writing it, and its numbers must not be kept under another's name.
-fn unchanged(path: &Path, sha256: &str) -> Result<KernelImage, ImageError> {
+fn read_unchanged(path: &Path, sha256: &str) -> Result<KernelImage, ImageError> {
     let kernel = pathmeter_image::load(path)?;
     if pathmeter_image::hash_file(path)? == sha256 {
         return Ok(kernel);

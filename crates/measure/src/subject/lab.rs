@@ -148,16 +148,16 @@ impl LabComplaint {
     }
 
     fn read(console: &str) -> Option<Self> {
-        if let Some((message, valid)) = printed(console, pathmeter_lab::BAD_COMMAND_LINE) {
+        if let Some((message, valid)) = find_printed(console, pathmeter_lab::BAD_COMMAND_LINE) {
             return Some(Self::CommandLine { message, valid });
         }
-        let (reason, _) = printed(console, pathmeter_lab::UNSUPPORTED)?;
+        let (reason, _) = find_printed(console, pathmeter_lab::UNSUPPORTED)?;
         Some(Self::Unsupported { reason })
     }
 }
 
 /// What the console has after `prefix`, and the lines before that.
-fn printed(console: &str, prefix: &str) -> Option<(String, String)> {
+fn find_printed(console: &str, prefix: &str) -> Option<(String, String)> {
     let lines: Vec<&str> = console
         .lines()
         .map(|line| line.trim_start().strip_prefix("| ").unwrap_or(line).trim_end())

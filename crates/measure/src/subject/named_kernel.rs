@@ -111,10 +111,11 @@ impl Apt<'_> {
         let said = self.get(&["--print-uris"], Path::new("."))?;
         let said = String::from_utf8_lossy(&said.stdout).into_owned();
         let listed = said.lines().find_map(Listed::read);
-        let listed = listed.ok_or_else(|| self.failed("apt-get names no file with a SHA-256"))?;
+        let listed =
+            listed.ok_or_else(|| self.explain_failure("apt-get names no file with a SHA-256"))?;
         let packages = Cache::location().map(|cache| cache.join("packages"));
         let packages = packages.ok_or_else(|| {
-            self.failed("there is no folder to keep it in: set HOME or XDG_CACHE_HOME")
+            self.explain_failure("there is no folder to keep it in: set HOME or XDG_CACHE_HOME")
         })?;
         let place = packages.join(listed.sha256).join(listed.file);
         if !place.is_file() {
@@ -142,7 +143,9 @@ impl Apt<'_> {
         let bytes =
             if size > MAX_PACKAGE { Vec::new() } else { fs::read(&fetched).map_err(kept)? };
         if sha256(&bytes) != listed.sha256 {
-            return Err(self.failed("the file that was fetched is not the one that apt lists"));
+            return Err(
+                self.explain_failure("the file that was fetched is not the one that apt lists")
+            );
         }
         fs::File::open(&fetched).and_then(|file| file.sync_all()).map_err(kept)?;
         fs::rename(&fetched, place).map_err(kept)
@@ -154,7 +157,7 @@ impl Apt<'_> {
         if !self.package.starts_with(|c: char| c.is_ascii_alphanumeric())
             || !self.package.chars().all(allowed)
         {
-            return Err(self.failed("no package has such a name"));
+            return Err(self.explain_failure("no package has such a name"));
         }
         // As root apt drops to a user who may not write here.
         let own = ["-q", "-o", "APT::Sandbox::User=root", "download"];
@@ -165,16 +168,19 @@ impl Apt<'_> {
             .current_dir(folder)
             .env("LC_ALL", "C")
             .output();
-        let ran = command.map_err(|error| self.failed(&format!("apt-get: {error}")))?;
+        let ran = command.map_err(|error| self.explain_failure(&format!("apt-get: {error}")))?;
         if ran.status.success() {
             return Ok(ran);
         }
         let said = String::from_utf8_lossy(&ran.stderr);
         let error = said.lines().find_map(|line| line.strip_prefix("E: "));
-        Err(self.failed(&format!("apt-get: {}", error.unwrap_or("it failed without a message"))))
+        Err(self.explain_failure(&format!(
+            "apt-get: {}",
+            error.unwrap_or("it failed without a message")
+        )))
     }
 
-    fn failed(&self, why: &str) -> MeasureError {
+    fn explain_failure(&self, why: &str) -> MeasureError {
         MeasureError::Request {
             message: format!("{APT}{}: {why}", self.package),
             help: "`apt-get update` brings apt's lists up to date, and `apt-cache search \

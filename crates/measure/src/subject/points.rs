@@ -59,7 +59,7 @@ pub fn window_failure(
 ) -> MeasureError {
     MeasureError::Request {
         message: format!("{}: --window {window}: {error}", image.name().display()),
-        help: proposed(error, finder),
+        help: propose(error, finder),
     }
 }
 
@@ -68,7 +68,7 @@ const WHERE: &str =
     "`pathmeter list functions KERNEL` lists its functions, but for those of modules";
 
 /// What to try instead of the point that the kernel does not have.
-fn proposed(error: &PointsError, finder: &PointFinder<'_>) -> String {
+fn propose(error: &PointsError, finder: &PointFinder<'_>) -> String {
     let PointsError::Missing { functions: missing } = error else { return WHERE.to_owned() };
     let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
     close_functions(&missing, finder, false)
@@ -121,13 +121,13 @@ mod tests {
     fn a_function_that_a_kernel_lacks_is_answered_with_close_ones() {
         let finder = PointFinder::new(KERNEL).unwrap();
         let missing = |name: &str| PointsError::Missing { functions: vec![name.to_owned()] };
-        let help = proposed(&missing("ksys_raed"), &finder);
+        let help = propose(&missing("ksys_raed"), &finder);
         assert!(help.starts_with("did you mean ksys_read, ksys_write? if the"), "{help}");
         assert!(
             help.contains("`pathmeter list functions KERNEL ksys_raed --vmlinux FILE`"),
             "{help}"
         );
-        assert!(proposed(&missing("zzz"), &finder).starts_with("if the compiler inlined it"));
-        assert_eq!(proposed(&PointsError::NotKernel(0x12), &finder), WHERE);
+        assert!(propose(&missing("zzz"), &finder).starts_with("if the compiler inlined it"));
+        assert_eq!(propose(&PointsError::NotKernel(0x12), &finder), WHERE);
     }
 }

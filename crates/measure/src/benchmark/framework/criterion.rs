@@ -14,11 +14,11 @@ pub(super) const FRAMEWORK: Framework = Framework {
     one: &["--bench", "--test", "{pattern}"],
     last_word_is_place: false,
     iteration: Iteration::Once("*9criterion7bencher*iter*"),
-    executed,
+    executed: find_executed,
 };
 
 /// A line `Testing NAME`, and below it `Success`.
-fn executed(output: &str, _: &str) -> Vec<Executed> {
+fn find_executed(output: &str, _: &str) -> Vec<Executed> {
     let name = |line: &str| line.strip_prefix("Testing ").map(|name| Executed::new(name, 1));
     output.lines().filter_map(name).collect()
 }
@@ -52,7 +52,7 @@ mod tests {
         let commands = typed(FRAMEWORK, &["./b"], "simple statat");
         assert_eq!(commands, ["./b --bench --test '^simple statat$'"]);
         let output = "Testing simple statat\nSuccess\n\n";
-        assert_eq!(FRAMEWORK.executed(output, "x"), [Executed::new("simple statat", 1)]);
-        assert_eq!(FRAMEWORK.executed("", "x"), []);
+        assert_eq!(FRAMEWORK.find_executed(output, "x"), [Executed::new("simple statat", 1)]);
+        assert_eq!(FRAMEWORK.find_executed("", "x"), []);
     }
 }

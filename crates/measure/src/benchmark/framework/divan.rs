@@ -21,11 +21,11 @@ pub(super) const FRAMEWORK: Framework = Framework {
     ],
     last_word_is_place: false,
     iteration: Iteration::Counted(8),
-    executed,
+    executed: find_executed,
 };
 
 /// Rows of its tree that end in a number of iterations.
-fn executed(output: &str, name: &str) -> Vec<Executed> {
+fn find_executed(output: &str, name: &str) -> Vec<Executed> {
     let one = |line: &str| {
         let (_, iterations) = line.rsplit_once('│')?;
         let iterations = iterations.trim().replace(',', "").parse().ok()?;
@@ -60,7 +60,7 @@ time            fastest       │ slowest       │ median        │ mean      
 ╰─ now                        │               │               │               │         │
    ├─ SystemTime  43.04 ns    │ 43.04 ns      │ 43.04 ns      │ 43.04 ns      │ 1       │ 10
 ";
-        assert_eq!(FRAMEWORK.executed(output, "now"), [Executed::new("now", 10)]);
-        assert_eq!(FRAMEWORK.executed("", "now"), []);
+        assert_eq!(FRAMEWORK.find_executed(output, "now"), [Executed::new("now", 10)]);
+        assert_eq!(FRAMEWORK.find_executed("", "now"), []);
     }
 }

@@ -15,7 +15,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
     last_word_is_place: false,
     // Beside the iterations there are the runtime's own threads, whose work comes when it comes.
     iteration: Iteration::Counted(128),
-    executed,
+    executed: find_executed,
 };
 
 fn names(output: &str) -> Vec<String> {
@@ -25,7 +25,7 @@ fn names(output: &str) -> Vec<String> {
 }
 
 /// Lines `NAME ITERATIONS TIME ns/op`. On one CPU no number of CPUs follows the name.
-fn executed(output: &str, _: &str) -> Vec<Executed> {
+fn find_executed(output: &str, _: &str) -> Vec<Executed> {
     let one = |line: &str| {
         let mut words = line.split_whitespace();
         let name = words.next().filter(|name| name.starts_with("Benchmark"))?;
@@ -63,6 +63,6 @@ mod tests {
              --- BENCH: BenchmarkReaddirname\n    os_test.go:507: benchmarkReaddirname\nPASS\n";
         let expected =
             [Executed::new("BenchmarkExpand/noop", 1), Executed::new("BenchmarkReaddirname", 10)];
-        assert_eq!(FRAMEWORK.executed(output, "x"), expected);
+        assert_eq!(FRAMEWORK.find_executed(output, "x"), expected);
     }
 }

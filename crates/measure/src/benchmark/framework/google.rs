@@ -19,7 +19,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
     ],
     last_word_is_place: false,
     iteration: Iteration::Counted(8),
-    executed,
+    executed: find_executed,
 };
 
 /// A name a line; a program that prints more of its own prints it among them.
@@ -44,7 +44,7 @@ struct Run {
 }
 
 /// The document that it prints, which begins with the first brace at the begin of a line.
-fn executed(output: &str, _: &str) -> Vec<Executed> {
+fn find_executed(output: &str, _: &str) -> Vec<Executed> {
     let begin = if output.starts_with('{') { Some(0) } else { output.find("\n{") };
     let document = begin.and_then(|at| output.get(at..)).unwrap_or_default();
     let reports = serde_json::Deserializer::from_str(document).into_iter::<Report>();
@@ -84,17 +84,17 @@ mod tests {
   ]
 }
 "#;
-        assert_eq!(FRAMEWORK.executed(output, "x"), [Executed::new("BM_stat/8", 10)]);
+        assert_eq!(FRAMEWORK.find_executed(output, "x"), [Executed::new("BM_stat/8", 10)]);
         let noisy = format!("own {{ line\n{output}and more");
-        assert_eq!(FRAMEWORK.executed(&noisy, "x"), [Executed::new("BM_stat/8", 10)]);
-        assert_eq!(FRAMEWORK.executed("Failed to match any benchmarks", "x"), []);
+        assert_eq!(FRAMEWORK.find_executed(&noisy, "x"), [Executed::new("BM_stat/8", 10)]);
+        assert_eq!(FRAMEWORK.find_executed("Failed to match any benchmarks", "x"), []);
     }
 
     #[test]
     fn an_error_of_a_benchmark_is_kept() {
         let output = r#"{"benchmarks": [{"name": "a", "run_type": "iteration",
             "error_occurred": true, "error_message": "no file"}]}"#;
-        let found = FRAMEWORK.executed(output, "a");
+        let found = FRAMEWORK.find_executed(output, "a");
         assert_eq!(found[0].error.as_deref(), Some("no file"));
     }
 }

@@ -14,11 +14,11 @@ pub(super) const FRAMEWORK: Framework = Framework {
     last_word_is_place: false,
     // `Bencher::iter` is inlined into it as the compiler likes.
     iteration: Iteration::Once("*4test5bench7Bencher*call_once*"),
-    executed,
+    executed: find_executed,
 };
 
 /// Lines `test NAME ... ok`, of which those that were ignored are none.
-fn executed(output: &str, _: &str) -> Vec<Executed> {
+fn find_executed(output: &str, _: &str) -> Vec<Executed> {
     let name = |line: &str| line.strip_prefix("test ")?.strip_suffix(" ... ok").map(str::to_owned);
     output.lines().filter_map(name).map(|name| Executed::new(&name, 1)).collect()
 }
@@ -42,7 +42,7 @@ mod tests {
         let output = "\nrunning 1 test\ntest aes128::bench_fill ... ok\n\n\
                       test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 11 filtered out; \
                       finished in 0.00s\n\n";
-        assert_eq!(FRAMEWORK.executed(output, "x"), [Executed::new("aes128::bench_fill", 1)]);
-        assert_eq!(FRAMEWORK.executed("test a ... ignored\n", "a"), []);
+        assert_eq!(FRAMEWORK.find_executed(output, "x"), [Executed::new("aes128::bench_fill", 1)]);
+        assert_eq!(FRAMEWORK.find_executed("test a ... ignored\n", "a"), []);
     }
 }

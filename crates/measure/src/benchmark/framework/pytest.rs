@@ -30,7 +30,7 @@ pub(super) const FRAMEWORK: Framework = Framework {
     ],
     last_word_is_place: true,
     iteration: Iteration::Counted(8),
-    executed,
+    executed: find_executed,
 };
 
 /// Tests that use the fixture `benchmark`: `a.py::test (fixtures used: benchmark, request)`.
@@ -44,7 +44,7 @@ fn names(output: &str) -> Vec<String> {
 }
 
 /// The rows of its table: the last two words of each are rounds and iterations a round.
-fn executed(output: &str, name: &str) -> Vec<Executed> {
+fn find_executed(output: &str, name: &str) -> Vec<Executed> {
     let is_rule = |line: &&str| line.starts_with("----");
     let header = |line: &&str| line.starts_with("Name (time in");
     let rows = output.lines().skip_while(|line| !header(line)).skip(1).skip_while(is_rule);
@@ -91,7 +91,7 @@ mod tests {
              ----------------------------------------\n\nLegend:\n  OPS: 1 / Mean\n\
              1 passed in 0.07s\n";
         let expected = Executed { together: 2, ..Executed::new("t.py::test_stat", 2000) };
-        assert_eq!(FRAMEWORK.executed(output, "t.py::test_stat"), [expected]);
-        assert_eq!(FRAMEWORK.executed("1 skipped in 0.01s\n", "a"), []);
+        assert_eq!(FRAMEWORK.find_executed(output, "t.py::test_stat"), [expected]);
+        assert_eq!(FRAMEWORK.find_executed("1 skipped in 0.01s\n", "a"), []);
     }
 }

@@ -49,7 +49,7 @@ fn of(runs: Vec<Account>) -> Accounts {
 }
 
 fn account_error(accounts: Accounts, clocks: &[u64]) -> String {
-    accounted(accounts, clocks, &kernel(), AlsoCounted::default()).err().unwrap()
+    account_runs(accounts, clocks, &kernel(), AlsoCounted::default()).err().unwrap()
 }
 
 /// A region that was executed with these instructions.
@@ -73,15 +73,20 @@ fn region(name: &str, instructions: &[u64], unproved: u64) -> AccountRegion {
 fn regions_of(runs: Vec<Vec<AccountRegion>>) -> Vec<PathResult> {
     let clocks = vec![10; runs.len()];
     let with = |regions| Account { regions, ..account(vec![row(RowKind::User, 0, 10)]) };
-    accounted(of(runs.into_iter().map(with).collect()), &clocks, &kernel(), AlsoCounted::default())
-        .unwrap()
-        .regions
+    account_runs(
+        of(runs.into_iter().map(with).collect()),
+        &clocks,
+        &kernel(),
+        AlsoCounted::default(),
+    )
+    .unwrap()
+    .regions
 }
 
 #[test]
 fn rows_that_do_not_meet_the_clock_are_refused() {
     let run = || account(vec![row(RowKind::User, 0, 60), row(RowKind::Softirq, 0, 40)]);
-    assert!(accounted(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).is_ok());
+    assert!(account_runs(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).is_ok());
     for clock in [0, 99, 101] {
         let told = account_error(of(vec![run()]), &[clock]);
         let words =
@@ -99,7 +104,8 @@ fn rows_that_do_not_meet_the_clock_are_refused() {
 fn only_a_cpu_that_waited_was_idle() {
     let mut run = account(vec![row(RowKind::User, 0, 60)]);
     run.idled = 2;
-    let read = accounted(of(vec![run.clone()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+    let read =
+        account_runs(of(vec![run.clone()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     assert_eq!(read.runs[0].clock, RunClock { clock: 100, idle: 40 });
     assert!(account_error(of(vec![run]), &[59]).contains("60 steps were counted"));
 }
@@ -148,7 +154,7 @@ fn of_processes(names: &[&str], steps: &[u64]) -> Account {
 #[test]
 fn each_process_has_its_part_of_own_work() {
     let run = || of_processes(&["sh", "a"], &[10, 20, 30]);
-    let read = accounted(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(vec![run()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let of_run = &read.runs[0].processes;
     let steps: Vec<(&str, u64, u64)> =
         of_run.iter().map(|it| (&*it.process, it.threads, it.rows[0].steps)).collect();
@@ -190,7 +196,7 @@ fn of_threads() -> Account {
 #[test]
 fn each_thread_has_its_part_of_its_process() {
     let read =
-        accounted(of(vec![of_threads()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+        account_runs(of(vec![of_threads()]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let [sh, a] = &read.runs[0].processes[..] else { panic!("{:?}", read.runs[0].processes) };
     let steps = |process: &pathmeter_model::ProcessRun| -> Vec<(String, u64)> {
         let steps = |rows: &[ProgramRow]| rows.iter().map(|row| row.steps).sum();
@@ -223,7 +229,7 @@ fn no_thread_has_the_name_of_a_process() {
         ..Default::default()
     };
     let run = Account { threads, ..whole };
-    let read = accounted(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let all = read.runs[0].processes.iter().flat_map(|process| &process.by_thread);
     let names: Vec<&str> = all.map(|thread| &*thread.thread).collect();
     assert_eq!(names, ["sh:1", "sh/a:1", "sh/a:2[2]", "sh/a:2:1"]);
@@ -233,7 +239,7 @@ fn no_thread_has_the_name_of_a_process() {
 fn processes_that_are_not_told_apart_are_none_and_that_is_said() {
     let mut run = of_processes(&["sh"], &[60]);
     run.processes = AccountProcesses { unparted: Some(Unparted::Fields), ..Default::default() };
-    let read = accounted(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(vec![run]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     assert_eq!(read.runs[0].processes, []);
     let note = &read.notes[0];
     assert!(note.starts_with("processes were not told apart: the kernel's records"), "{note}");
@@ -246,7 +252,7 @@ fn rows_of_one_name_are_joined() {
     assert_eq!(reads.len(), 2);
     let rows = reads.iter().map(|id| row(RowKind::Syscall, *id, 50)).collect();
     let read =
-        accounted(of(vec![account(rows)]), &[100], &kernel(), AlsoCounted::default()).unwrap();
+        account_runs(of(vec![account(rows)]), &[100], &kernel(), AlsoCounted::default()).unwrap();
     let [row] = &read.runs[0].rows[..] else { panic!("{:?}", read.runs[0].rows) };
     assert_eq!((row.kind, &*row.name), (RowKind::Syscall, "read"));
     assert_eq!((row.calls, row.steps, row.instructions), (2, 100, 98));
@@ -260,7 +266,7 @@ fn lines_of_data_are_joined_if_they_were_counted() {
     for (counted, lines) in [(false, 0), (true, 8)] {
         let also = AlsoCounted { lines: counted, ..AlsoCounted::default() };
         let run = account(vec![row(4000), row(4000)]);
-        let read = accounted(of(vec![run]), &[100], &kernel(), also).unwrap();
+        let read = account_runs(of(vec![run]), &[100], &kernel(), also).unwrap();
         assert_eq!(read.runs[0].rows[0].events.get(&Event::DataLines).copied().unwrap_or(0), lines);
     }
 }
@@ -323,14 +329,14 @@ fn the_functions_of_a_row_have_all_its_instructions() {
         of(vec![Account { cells, ..account(rows) }])
     };
     let whole = vec![cell(RowKind::Softirq, 30), cell(RowKind::Softirq, 9)];
-    assert!(accounted(with(whole.clone()), &[100], &kernel(), AlsoCounted::default()).is_ok());
+    assert!(account_runs(with(whole.clone()), &[100], &kernel(), AlsoCounted::default()).is_ok());
     let part = account_error(with(whole[..1].to_vec()), &[100]);
     assert!(part.starts_with("run 1: softirqs has 39 instructions, but 30 in its"), "{part}");
     let more = account_error(with([&whole[..], &[cell(RowKind::Agent, 5)]].concat()), &[100]);
     assert!(more.contains("5 instructions are in functions of pathmeter's own"), "{more}");
     // Regions overlap, and have no row in a run.
     let region = with([&whole[..], &[cell(RowKind::Region, 5)]].concat());
-    assert!(accounted(region, &[100], &kernel(), AlsoCounted::default()).is_ok());
+    assert!(account_runs(region, &[100], &kernel(), AlsoCounted::default()).is_ok());
 }
 
 #[test]
@@ -348,7 +354,7 @@ fn functions_are_of_the_later_run_that_has_the_rows_median() {
         ..account(vec![row(RowKind::Softirq, 0, instructions + 101)])
     });
     let clocks = costs.map(|instructions| instructions + 101);
-    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
     let [row] = &read.functions[..] else { panic!() };
     let [function] = &row.functions[..] else { panic!("{row:?}") };
     // Only its first block is a call of it.
@@ -372,7 +378,7 @@ fn functions_that_trade_instructions_add_up_to_their_row() {
         ..account(vec![row(RowKind::Softirq, 0, one + other + 1)])
     });
     let clocks = costs.map(|[one, other]| one + other + 1);
-    let read = accounted(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(runs.to_vec()), &clocks, &kernel(), AlsoCounted::default()).unwrap();
     let [functions] = &read.functions[..] else { panic!() };
     let sum: u64 = functions.functions.iter().map(|one| one.instructions).sum();
     assert_eq!((read.runs[1].rows[0].instructions, sum), (110, 110));
@@ -401,8 +407,8 @@ fn fencing(cells: &[(AccountCell, EventCell)], lfences: u64) -> Account {
 fn each_function_has_its_events() {
     let (softirq, helper) = (0xffff_ffff_8100_0080, 0xffff_ffff_8100_00c0);
     let cells = [fenced(softirq, 20, 1), fenced(helper, 10, 2), fenced(helper + 8, 9, 3)];
-    let read =
-        accounted(of(vec![fencing(&cells, 6)]), &[40], &kernel(), AlsoCounted::default()).unwrap();
+    let read = account_runs(of(vec![fencing(&cells, 6)]), &[40], &kernel(), AlsoCounted::default())
+        .unwrap();
     let functions = read.functions[0].functions.iter();
     let lfence = Event::Slow(SlowInstruction::Lfence);
     let found: Vec<_> = functions.map(|one| (&*one.function, one.events[&lfence])).collect();
@@ -427,7 +433,7 @@ fn a_region_tells_switches_if_the_kernels_wake_ups_are_known() {
         let regions = vec![region("a", &[5], 0)];
         let sleeps = AccountSleeps { sleepless, ..AccountSleeps::default() };
         let run = Account { regions, sleeps, ..account(vec![row(RowKind::User, 0, 10)]) };
-        let read = accounted(of(vec![run]), &[10], &kernel(), AlsoCounted::default()).unwrap();
+        let read = account_runs(of(vec![run]), &[10], &kernel(), AlsoCounted::default()).unwrap();
         read.regions[0].events.clone().unwrap().names
     };
     let switches = ["sleeps", "preemptions", "wake-ups"];

@@ -23,7 +23,7 @@ ffffffff82000900 T __entry_text_end
 }
 
 fn rows(name: &str) -> Vec<(RowKind, u32)> {
-    rows_named(name, &places()).unwrap()
+    find_rows(name, &places()).unwrap()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_row_is_found_by_the_name_that_tables_have() {
     assert_eq!(rows("user code"), [(RowKind::User, 0)]);
     assert_eq!(rows("softirqs"), [(RowKind::Softirq, 0)]);
     assert_eq!(rows("timer interrupt (timer)"), [(RowKind::Interrupt, VECTOR | 0x30)]);
-    let unknown = rows_named("raed", &places()).unwrap_err();
+    let unknown = find_rows("raed", &places()).unwrap_err();
     assert!(unknown.contains("did you mean read"), "{unknown}");
     let lines = KernelPlaces::tree_lines(&faults, Some("a"), true);
     assert_eq!(lines, "g 3 6\ng 3 e\nh a\nq\n");
