@@ -27,7 +27,7 @@ static uint64_t loose_ends;	/* ends while none was */
 static uint64_t told_windows, omitted;
 /* Windows of an execution, and of them those that began from one begin marker to the next; others
  * are only numbered. The host looks at the first 64 after the third marker (crates/measure,
- * path_point_windows.rs). */
+ * path/point_windows.rs). */
 enum { MOST_TOLD = 512, MOST_MARKED = 64 };
 static uint64_t marked_windows;		/* told since the marker told last */
 static uint64_t markers, told_markers;	/* begin markers of this execution */

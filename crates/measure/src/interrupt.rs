@@ -2,7 +2,7 @@
 //! measurements to end, and the second ends the process. While nothing but a reader is waited for,
 //! the first ends it.
 //!
-//! Contract: the exit code is 130 either way.
+//! Contract: what a signal ends, it ends with the exit code that the program registered.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,7 +14,7 @@ use pathmeter_vm::{Interrupt, VmError};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
-use crate::failure::{Exit, Failure};
+use crate::error::MeasureError;
 
 /// How long a signal may be overlooked.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -31,10 +31,9 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     at_once: Arc::new(AtomicBool::new(true)),
 });
 
-/// Takes over the signals: from here on each of them ends the process with its own exit code.
-pub fn register() -> Result<(), Failure> {
+/// Takes over the signals: from here on each of them ends the process with this exit code.
+pub fn register(exit_code: i32) -> Result<(), MeasureError> {
     let Signals { interrupt, at_once } = &*SIGNALS;
-    let ends = Exit::Interrupted as i32;
     for signal in [SIGINT, SIGQUIT, SIGTERM, SIGHUP] {
         // `nohup` wants the run to outlive its terminal.
         if signal == SIGHUP && is_ignored(signal) {
@@ -42,8 +41,8 @@ pub fn register() -> Result<(), Failure> {
         }
         // In this order: the first signal must find the flag unset, and the second set. Should the
         // process end so, its guests are killed with it.
-        flag::register_conditional_shutdown(signal, ends, Arc::clone(at_once))
-            .and_then(|_| flag::register_conditional_shutdown(signal, ends, interrupt.flag()))
+        flag::register_conditional_shutdown(signal, exit_code, Arc::clone(at_once))
+            .and_then(|_| flag::register_conditional_shutdown(signal, exit_code, interrupt.flag()))
             .and_then(|_| flag::register(signal, interrupt.flag()))
             .map_err(listening)?;
     }
@@ -57,8 +56,8 @@ pub fn register() -> Result<(), Failure> {
     Ok(())
 }
 
-fn listening(error: std::io::Error) -> Failure {
-    Failure::System { doing: "listening for signals", error }
+fn listening(error: std::io::Error) -> MeasureError {
+    MeasureError::System { doing: "listening for signals", error }
 }
 
 /// Whether this process was started with `signal` ignored.
@@ -77,15 +76,15 @@ pub fn listen() -> Interrupt {
 }
 
 /// An error once a signal came that did not end the process.
-pub fn check() -> Result<(), Failure> {
-    SIGNALS.interrupt.check().map_err(|_| Failure::Interrupted)
+pub fn check() -> Result<(), MeasureError> {
+    SIGNALS.interrupt.check().map_err(|_| MeasureError::Interrupted)
 }
 
 /// Does `act`, which may block for as long as somebody else likes: a signal ends the process.
 ///
 /// # Errors
 /// A signal came before.
-pub fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
+pub fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, MeasureError> {
     with(true, || check().map(|()| act()))
 }
 
@@ -96,8 +95,8 @@ pub fn blocking<R>(act: impl FnOnce() -> R) -> Result<R, Failure> {
 /// A signal came before, or meanwhile.
 pub fn abandoning<R: Send + 'static>(
     act: impl Fn() -> R + Send + Sync + 'static,
-) -> Result<R, Failure> {
-    wait(&SIGNALS.interrupt, act).map_err(|_| Failure::Interrupted)
+) -> Result<R, MeasureError> {
+    wait(&SIGNALS.interrupt, act).map_err(|_| MeasureError::Interrupted)
 }
 
 fn wait<R: Send + 'static>(

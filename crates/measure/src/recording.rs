@@ -15,12 +15,14 @@ use pathmeter_trace::{
 };
 use pathmeter_vm::{Execution, PathStatus, Progress, Recorded};
 
-use crate::debug::SharedDebugInfo;
-use crate::failure::Failure;
-use crate::image::Image;
-use crate::points;
-use crate::selection;
+use crate::error::MeasureError;
+use crate::path::selection;
 use crate::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+use crate::subject::debug::SharedDebugInfo;
+use crate::subject::image::Image;
+use crate::subject::points;
+
+pub mod cache;
 
 /// A path that has windows to record.
 #[derive(Clone, Copy)]
@@ -37,7 +39,7 @@ pub struct RecordablePath<'a> {
 impl<'a> RecordablePath<'a> {
     /// # Errors
     /// There is no such path, or it has no window to record.
-    pub fn find(name: &'a str) -> Result<Self, Failure> {
+    pub fn find(name: &'a str) -> Result<Self, MeasureError> {
         Ok(Self { name, index: selection::one_path(name)?, window: None, place: None })
     }
 
@@ -45,13 +47,13 @@ impl<'a> RecordablePath<'a> {
     ///
     /// # Errors
     /// As [`Self::find`]; or there is no such window.
-    pub fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, Failure> {
+    pub fn or_window(name: &'a str, windows: &'a [PointWindow]) -> Result<Self, MeasureError> {
         let is_path = |(path, _): &(&str, &str)| Suite::Exact.find(path).is_some();
         let Some((path, of_path)) = name.split_once('/').filter(is_path) else {
             return Self::find(name);
         };
         let window = windows.iter().find(|window| window.name == of_path);
-        let window = window.ok_or_else(|| Failure::Usage {
+        let window = window.ok_or_else(|| MeasureError::Request {
             message: format!("{name}: there is no window {of_path}"),
             help: format!("say what it is: --window {of_path}=FROM..TO"),
         })?;
@@ -115,12 +117,14 @@ struct WindowPlace {
 }
 
 /// The only one of `results`.
-pub fn only<T>(results: impl IntoIterator<Item = Result<T, Failure>>) -> Result<T, Failure> {
-    let missing = || Failure::System {
+pub fn only<T, E: From<MeasureError>>(
+    results: impl IntoIterator<Item = Result<T, E>>,
+) -> Result<T, E> {
+    let missing = || MeasureError::System {
         doing: "recording",
         error: std::io::Error::other("nothing was recorded"),
     };
-    results.into_iter().next().unwrap_or_else(|| Err(missing()))
+    results.into_iter().next().unwrap_or_else(|| Err(missing().into()))
 }
 
 /// Records `paths`, those of one group in one guest: of each the window that stands for all;
@@ -134,8 +138,8 @@ pub fn recorded(
     paths: &[RecordablePath<'_>],
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
-) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
-    let mut results: Vec<Option<Result<SubjectWindow, Failure>>> =
+) -> Result<Vec<Result<SubjectWindow, MeasureError>>, MeasureError> {
+    let mut results: Vec<Option<Result<SubjectWindow, MeasureError>>> =
         paths.iter().map(|_| None).collect();
     // Each window is recorded in a guest of its own, as it is counted, and each group, too.
     let mut left: Vec<usize> = (0..paths.len()).collect();
@@ -162,7 +166,7 @@ fn recorded_in_one(
     paths: &[RecordablePath<'_>],
     names: &(impl Resolve + Sync),
     progress: Report<'_>,
-) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+) -> Result<Vec<Result<SubjectWindow, MeasureError>>, MeasureError> {
     let executions: Vec<Execution> = paths.iter().map(RecordablePath::execution).collect();
     let group = paths.first().and_then(RecordablePath::group);
     let waits = session.find_waits(image, group.as_slice(), progress)?;
@@ -184,23 +188,24 @@ fn recorded_in_one(
             None => decode(trace, names),
         }
     })?;
-    let window = |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, Failure>)| {
-        if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
-            return Err(Failure::unexplained(image.name(), path.name, why));
-        }
-        let recorded = recorded?;
-        let (name, sha256) = (image.subject().name, image.sha256().to_owned());
-        let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
-        let window = window.map(|window| SubjectWindow {
-            measured_with: Some(session.measured_with(image)),
-            ..window
-        });
-        // A window between two points has no stamps, and so no sample of the guest's own clock.
-        let clock = path.window.is_none().then_some(&recorded.outcome.runs);
-        let waits = Wait::of(path.name).is_some();
-        checked(window, &recorded.trace, (&recorded.outcome.status, waits), clock)
-            .map_err(|what| Failure::unexplained(image.name(), path.name, &what))
-    };
+    let window =
+        |(path, recorded): (&RecordablePath<'_>, Result<Recorded<Recording>, MeasureError>)| {
+            if let (None, Some(why)) = (path.window, waits.why_none(path.index)) {
+                return Err(MeasureError::unexplained(image.name(), path.name, why));
+            }
+            let recorded = recorded?;
+            let (name, sha256) = (image.subject().name, image.sha256().to_owned());
+            let window = SubjectWindow::new(path.name.to_owned(), name, sha256, &recorded.trace);
+            let window = window.map(|window| SubjectWindow {
+                measured_with: Some(session.measured_with(image)),
+                ..window
+            });
+            // A window between two points has no stamps, and so no sample of the guest's own clock.
+            let clock = path.window.is_none().then_some(&recorded.outcome.runs);
+            let waits = Wait::of(path.name).is_some();
+            checked(window, &recorded.trace, (&recorded.outcome.status, waits), clock)
+                .map_err(|what| MeasureError::unexplained(image.name(), path.name, &what))
+        };
     Ok(paths.iter().zip(recorded).map(window).collect())
 }
 
@@ -276,7 +281,7 @@ impl Names {
         image: &Image,
         inlined: Inlined,
         progress: Report<'_>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, MeasureError> {
         let debug = image.debug_info(progress)?;
         let text = session.symbols(image, progress)?;
         let symbols = Symbols::parse(&text).map_err(|error| {

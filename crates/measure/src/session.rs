@@ -19,22 +19,29 @@ use pathmeter_vm::{
     RecordingLimits, Request, Settings, VmError,
 };
 
-use crate::failure::Failure;
-use crate::guest_files::{guest_report, note_of};
-use crate::image::Image;
-use crate::path_result::{path_result, with_cause};
-use crate::path_rows::Counted;
-use crate::plan_results::PlanResults;
-use crate::repeat;
-use crate::results::sha256;
-use crate::session::groups::Groups;
-use crate::waits::WaitPoints;
+use crate::digest::sha256;
+use crate::error::MeasureError;
+use crate::path::result::{path_result, with_cause};
+use crate::path::rows::Counted;
+use crate::path::waits::WaitPoints;
+use crate::session::groups::{GroupResult, Groups};
+use crate::session::guest_files::{guest_report, note_of};
+use crate::session::plan_results::PlanResults;
+use crate::subject::image::Image;
 
+mod cache;
+mod cached_results;
+pub mod cell;
+pub mod elapsed;
+mod group_times;
 mod groups;
+mod guest_files;
 mod identity;
 mod joint_progress;
-mod kept;
-mod pace;
+pub mod memory;
+pub mod plan_results;
+mod repeat;
+pub mod selftest;
 mod turns;
 
 /// Bytes of a trace after which recording stops: a hundred times those of the longest path.
@@ -69,6 +76,8 @@ pub struct Session {
     initramfs_sha256: String,
     /// The groups of paths that are measured.
     groups: Groups,
+    /// Whether there is no result if a path took longer than the limit.
+    refuses_late: bool,
     /// Whether snapshots are kept that only one program can be executed from.
     keeps_own_snapshots: bool,
     /// What the user is still to be told.
@@ -94,6 +103,7 @@ impl Session {
             agent_sha256: pathmeter_vm::agent_sha256(),
             initramfs_sha256,
             groups: Groups::ALL,
+            refuses_late: false,
             keeps_own_snapshots: true,
             note: Mutex::default(),
             told: Arc::default(),
@@ -112,10 +122,21 @@ impl Session {
         Self { results, ..self }
     }
 
+    /// The same, with no result if a path took longer than the limit: that is time of this machine,
+    /// and the result of another one would have other bytes.
+    #[must_use]
+    pub fn refuse_late(&self) -> Self {
+        Self { refuses_late: true, ..self.hand_over() }
+    }
+
     /// Measures `image`, or finds its result, in the cache or among those of a plan. Says so if the
     /// guest's kernel does not print what it should on its CPU, and was not asked to: mitigations
     /// are boot parameters.
-    pub fn measure(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+    pub fn measure(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, MeasureError> {
         self.tell_doubts(image, progress);
         let result = self.measure_or_find(image, progress)?;
         let Settings { cpu, condition, append, .. } = image.settings(&self.settings);
@@ -137,9 +158,13 @@ impl Session {
         }
     }
 
-    fn measure_or_find(&self, image: &Image, progress: Report<'_>) -> Result<Measurement, Failure> {
+    fn measure_or_find(
+        &self,
+        image: &Image,
+        progress: Report<'_>,
+    ) -> Result<Measurement, MeasureError> {
         let is_of = |result: &Measurement| self.is_of(image, &result.configuration);
-        match self.planned(image, None, is_of)? {
+        match self.find_planned(image, None, is_of)? {
             Some(result) => Ok(result),
             None => self.measure_groups(image, progress),
         }
@@ -152,12 +177,12 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, Failure> {
+    ) -> Result<Vec<GroupResult>, MeasureError> {
         if image.cpus() == 1 {
             return self.measure_now(image, groups, progress);
         }
         repeat::twice(|| self.measure_now(image, groups, progress))?
-            .map_err(|times| Failure::Disagree { subject: image.subject().name, times })
+            .map_err(|times| MeasureError::Disagree { subject: image.subject().name, times })
     }
 
     /// A session like this one, with guests of so much memory, in MiB.
@@ -218,7 +243,7 @@ impl Session {
         asked: Accounting<'_>,
         read: &(dyn Fn(File) -> C + Sync),
         progress: Report<'_>,
-    ) -> Result<RanProgram<C>, Failure> {
+    ) -> Result<RanProgram<C>, MeasureError> {
         self.with_request(image, progress, |request| {
             let keeps = self.keeps_own_snapshots || parcel.is_handed_over();
             let kernel = Kernel { sha256: request.kernel.sha256.clone(), ..request.kernel };
@@ -260,7 +285,7 @@ impl Session {
         &self,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Vec<PathOutcome>, Failure> {
+    ) -> Result<Vec<PathOutcome>, MeasureError> {
         self.with_request(image, progress, pathmeter_vm::measure_elapsed)
     }
 
@@ -274,7 +299,7 @@ impl Session {
         (table, warm, windows): (&PointTable, u64, u64),
         progress: Report<'_>,
         read: impl Fn(Execution, File) -> R + Sync,
-    ) -> Result<Vec<Result<Recorded<R>, Failure>>, Failure> {
+    ) -> Result<Vec<Result<Recorded<R>, MeasureError>>, MeasureError> {
         let (skip, bytes, most) = (u64::from(WARMUP), MOST_TRACED, LONGEST_WINDOW);
         let limits = RecordingLimits { skip, warm, windows, bytes, most };
         let Some(first) = wanted.first() else { return Ok(Vec::new()) };
@@ -287,7 +312,7 @@ impl Session {
     }
 
     /// The kernel's symbols, as its `/proc/kallsyms` has them.
-    pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn symbols(&self, image: &Image, progress: Report<'_>) -> Result<Vec<u8>, MeasureError> {
         self.with_request(&image.of_symbols(), progress, pathmeter_vm::symbols)
     }
 
@@ -295,7 +320,7 @@ impl Session {
     ///
     /// # Errors
     /// None; a request can't be made without a way to fail.
-    pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, Failure> {
+    pub fn cached_symbols(&self, image: &Image) -> Result<Option<Vec<u8>>, MeasureError> {
         let cached = |request: &Request<'_>| Ok(pathmeter_vm::cached_symbols(request));
         self.with_request(&image.of_symbols(), &|_| {}, cached)
     }
@@ -306,7 +331,7 @@ impl Session {
         image: &Image,
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, MeasureError> {
         self.with_points(image, &PointTable::default(), progress, act)
     }
 
@@ -316,7 +341,7 @@ impl Session {
         points: &PointTable,
         progress: Report<'_>,
         act: impl FnOnce(&Request<'_>) -> Result<R, VmError>,
-    ) -> Result<R, Failure> {
+    ) -> Result<R, MeasureError> {
         if let Some(note) = self.note.lock().unwrap_or_else(PoisonError::into_inner).take() {
             progress(Progress::Note(&note));
         }

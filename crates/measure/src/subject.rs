@@ -16,12 +16,21 @@ use pathmeter_model::{
     Boots, MAX_DOCUMENT_BYTES, Measurement, command_line, is_document, parse_boots,
     parse_measurement, parse_times,
 };
+use pathmeter_plan::FileStep;
 use pathmeter_probes::Suite;
 
 use pathmeter_seal::{SealError, mark_edited, unsealed};
 use serde::de::IgnoredAny;
 
-use crate::failure::Failure;
+use crate::error::MeasureError;
+
+pub mod builds;
+pub(crate) mod debug;
+pub mod image;
+mod lab;
+pub mod modules;
+pub mod named_kernel;
+pub mod points;
 
 /// How far the first byte of a document is looked for.
 const SNIFFED: u64 = 4096;
@@ -44,7 +53,7 @@ pub enum Subject {
 
 impl Subject {
     /// Finds out what the file at `path` is, and reads it if it is a result.
-    pub fn open(path: &Path) -> Result<Self, Failure> {
+    pub fn open(path: &Path) -> Result<Self, MeasureError> {
         if is_host(path) {
             return Err(refused_host());
         }
@@ -54,7 +63,7 @@ impl Subject {
         let Some(bytes) = document(path)? else { return Ok(Self::Kernel(path.to_owned())) };
         match parse_measurement(&bytes) {
             Ok(measurement) => Ok(Self::Result(Box::new(measurement))),
-            Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
+            Err(error) => Err(MeasureError::ResultFile { path: path.to_owned(), error }),
         }
     }
 
@@ -82,10 +91,12 @@ impl Subject {
 }
 
 /// What is explained is recorded, so a kernel is needed.
-pub fn refuse_results(subjects: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<(), Failure> {
+pub fn refuse_results(
+    subjects: impl IntoIterator<Item = impl AsRef<Path>>,
+) -> Result<(), MeasureError> {
     match subjects.into_iter().find(|path| is_result(path.as_ref())) {
         None => Ok(()),
-        Some(path) => Err(Failure::Usage {
+        Some(path) => Err(MeasureError::Request {
             message: format!("{}: a result does not hold a kernel to run", path.as_ref().display()),
             help: "name the kernel image that the result was measured of".to_owned(),
         }),
@@ -106,8 +117,8 @@ pub fn is_host(subject: &Path) -> bool {
 }
 
 /// That this machine was named where a kernel or a result is taken.
-pub fn refused_host() -> Failure {
-    Failure::Usage {
+pub fn refused_host() -> MeasureError {
+    MeasureError::Request {
         message: "host is this machine, on which paths are measured in time".to_owned(),
         help: "`pathmeter host` measures it, and report and history take the file that `pathmeter \
                host -o FILE` writes; name a file of this name ./host"
@@ -116,9 +127,9 @@ pub fn refused_host() -> Failure {
 }
 
 /// That a document of times was named where one of counts is taken.
-fn refused_times(path: &Path) -> Failure {
+fn refused_times(path: &Path) -> MeasureError {
     let name = path.display();
-    Failure::Usage {
+    MeasureError::Request {
         message: format!("{name} has times, which are not counts"),
         help: format!(
             "`pathmeter host {name}` shows them, and `pathmeter host compare` compares two"
@@ -157,14 +168,14 @@ struct Named {
 }
 
 /// Reads the times in the file at `path`: one session, or one of each of several boots.
-pub fn times(path: &Path) -> Result<Boots, Failure> {
+pub fn times(path: &Path) -> Result<Boots, MeasureError> {
     let bytes = document(path)?.unwrap_or_default();
     let read = if is_boots(path) {
         parse_boots(&bytes)
     } else {
         parse_times(&bytes).map(|times| Boots { boots: vec![times], ..Boots::default() })
     };
-    read.map_err(|error| Failure::ResultFile { path: path.to_owned(), error })
+    read.map_err(|error| MeasureError::ResultFile { path: path.to_owned(), error })
 }
 
 /// Whether it begins like a document; a file that can't be read does not.
@@ -193,55 +204,58 @@ fn is_array(bytes: &[u8]) -> bool {
 }
 
 /// The bytes of the document at `path`, with its seal; `None` if what is there is none.
-pub fn sealed_document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub fn sealed_document(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     let Some(bytes) = document_like(path, is_document)? else { return Ok(None) };
     whole(path, bytes).map(Some)
 }
 
 /// The content of the document at `path`; `None` if what is there is none.
-fn document(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+fn document(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     content(path, is_document)
 }
 
 /// The content of the document at `path`, or of an array of documents, as `experiment` prints them.
-pub fn documents(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
+pub fn documents(path: &Path) -> Result<Option<Vec<u8>>, MeasureError> {
     content(path, if begins(path, is_array) { is_array } else { is_document })
 }
 
 /// The bytes of a file, if it begins so, without the seal.
-fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Failure> {
+fn content(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, MeasureError> {
     let Some(bytes) = document_like(path, like)? else { return Ok(None) };
     let bytes = whole(path, bytes)?;
-    unsealed(&bytes).map(|content| Some(content.into_owned())).map_err(|error| edited(path, error))
+    unsealed(&bytes)
+        .map(|content| Some(content.into_owned()))
+        .map_err(|error| refuse_edited(path, error))
 }
 
 /// The document that pathmeter wrote, or, if the user accepts it, one that says that it was edited.
-fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
+fn whole(path: &Path, bytes: Vec<u8>) -> Result<Vec<u8>, MeasureError> {
     match unsealed(&bytes).map(drop) {
         Ok(()) => Ok(bytes),
         Err(_) if ACCEPTS_EDITED.load(Ordering::Relaxed) => {
             Ok(mark_edited(&bytes).unwrap_or(bytes))
         }
-        Err(error) => Err(edited(path, error)),
+        Err(error) => Err(refuse_edited(path, error)),
     }
 }
 
-fn edited(path: &Path, error: SealError) -> Failure {
-    Failure::Edited { path: path.to_owned(), error }
+fn refuse_edited(path: &Path, error: SealError) -> MeasureError {
+    MeasureError::Edited { path: path.to_owned(), error }
 }
 
 /// Whether the file at `path` holds one document, whoever wrote it.
-pub fn is_one_document(path: &Path) -> Result<bool, Failure> {
+pub fn is_one_document(path: &Path) -> Result<bool, MeasureError> {
     let bytes = document_like(path, is_document)?.unwrap_or_default();
     Ok(serde_json::from_slice::<IgnoredAny>(&bytes).is_ok())
 }
 
 /// The file's bytes, if it begins so: enough of too large a file for its reader to refuse it.
-fn document_like(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, Failure> {
+fn document_like(path: &Path, like: fn(&[u8]) -> bool) -> Result<Option<Vec<u8>>, MeasureError> {
     if !begins(path, like) {
         return Ok(None);
     }
-    let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+    let failed =
+        |error| MeasureError::File { doing: FileStep::Reading, path: path.to_owned(), error };
     read_bounded(path).map(Some).map_err(failed)
 }
 

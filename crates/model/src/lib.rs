@@ -35,6 +35,7 @@ mod time_comparison;
 mod times;
 
 mod difference;
+mod number;
 pub mod suggestion;
 mod text;
 mod unit;
@@ -62,6 +63,8 @@ pub use history::document::{
     Blame, BlameSchema, FirstPoint, History, HistorySchema, KeptKind, KeptResult, PathHistory,
     Point, Step,
 };
+
+pub use number::group_digits;
 pub use pathmeter_stats::LEAST_PAIRS as LEAST_LATER_RUNS;
 pub use pathmeter_trace::RowKind;
 pub use pathmeter_trace::causes::{

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_measure::interrupt;
+use pathmeter_plan::FileStep;
 
 /// Bytes kept of the beginning of the output, and of its end.
 const HEAD: usize = 4 << 20;
@@ -157,7 +158,7 @@ fn write(log: &Path, kept: &Receiver<Kept>) -> Result<(), Failure> {
         file.write_all(one)?;
         file.write_all(other)
     };
-    put().map_err(|error| Failure::File { doing: "writing", path: log.to_owned(), error })
+    put().map_err(|error| Failure::File { doing: FileStep::Writing, path: log.to_owned(), error })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_model::clean;
 
 /// What git prints, without white space at its end.

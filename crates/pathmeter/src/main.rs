@@ -32,8 +32,8 @@ use rustix::process::{Resource, getrlimit};
 use crate::cli::Cli;
 use crate::command_line::given::Given;
 use crate::command_line::{foreign_option, word_order};
+use crate::failure::Exit;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Exit;
 use pathmeter_model::{clean, shorten};
 
 /// Bytes of the stack that everything is done on.
@@ -59,8 +59,8 @@ fn run() -> ExitCode {
         Err(answer) => return report_wrong_usage(&mut command, answer).into(),
     };
     let screen = Screen::new(cli.look.color, cli.look.quiet);
-    if let Err(failure) = pathmeter_measure::interrupt::register() {
-        return screen.report(&failure).into();
+    if let Err(failure) = pathmeter_measure::interrupt::register(Exit::Interrupted as i32) {
+        return screen.report(&failure.into()).into();
     }
     if let Some(failure) = word_order::find_error(&command, &words()) {
         return for_git(screen.report(&failure)).into();

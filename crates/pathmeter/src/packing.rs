@@ -10,16 +10,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pathmeter_pack::{FileArg, Packed, Packing};
+use pathmeter_plan::FileStep;
 use rustix::io::ioctl_fionread;
 use tempfile::NamedTempFile;
 
 use self::file_list::find_files;
 use crate::arguments::{FilesArgs, GuestArgs};
 use crate::executable;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::session::cell::CellProgram;
 
 /// What names this command's own standard input.
 const OWN: &str = "-";
@@ -46,12 +47,11 @@ pub(crate) fn pack(
     let given = args.packing(command);
     files.extend_from_slice(given.files);
     let packing = Packing { stdin, files: &files, ..given };
-    let mut packed = pathmeter_pack::pack(&packing).map_err(Failure::Packing)?;
+    let mut packed = pathmeter_pack::pack(&packing)?;
     if let Some(list) = &args.find_files {
         let found = find_files(list, &packed, stdin, screen)?;
         let files = [&found[..], packing.files].concat();
-        packed = pathmeter_pack::pack(&Packing { files: &files, ..packing })
-            .map_err(Failure::Packing)?;
+        packed = pathmeter_pack::pack(&Packing { files: &files, ..packing })?;
     }
     note_library(&packed, args, screen);
     packed.notes.iter().for_each(|note| screen.note(&note.to_string()));
@@ -133,7 +133,8 @@ fn note_library(packed: &Packed, args: &FilesArgs, screen: &Screen) {
 
 /// All of this command's standard input, to its end, as a file.
 fn own_input() -> Result<NamedTempFile, Failure> {
-    let failed = |error| Failure::File { doing: "reading", path: "standard input".into(), error };
+    let failed =
+        |error| Failure::File { doing: FileStep::Reading, path: "standard input".into(), error };
     let mut bytes = Vec::new();
     interrupt::blocking(|| io::stdin().lock().take(MAX_INPUT + 1).read_to_end(&mut bytes))?
         .map_err(failed)?;
@@ -162,5 +163,5 @@ pub(crate) fn pack_cell_program(
     screen: &Screen,
 ) -> Result<CellProgram, Failure> {
     let packed = pack(command, files, screen)?;
-    CellProgram::new(packed, guest.runs(), guest.memory, exit_code)
+    Ok(CellProgram::new(packed, guest.runs(), guest.memory, exit_code)?)
 }

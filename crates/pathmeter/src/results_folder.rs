@@ -7,10 +7,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
 use pathmeter_model::Measurement;
-use pathmeter_plan::{Folder, FolderError};
+use pathmeter_plan::{FileStep, Folder, FolderError};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{Subject, is_host, lab_words};
 
 /// Most results of a folder that an error names.
@@ -26,9 +26,8 @@ fn results(path: &Path) -> Result<Option<Vec<PathBuf>>, Failure> {
     let failed = |FolderError { doing, path, error }| Failure::File { doing, path, error };
     let mut results = results.map_err(failed)?;
     if results.is_empty() && !path.join("arch").exists() {
-        let doing = "reading";
         results = list_documents(path).map_err(|error| Failure::File {
-            doing,
+            doing: FileStep::Reading,
             path: path.to_owned(),
             error,
         })?;

@@ -8,13 +8,14 @@ use pathmeter_vm::{
 };
 
 use crate::arguments::{GuestArgs, LONGEST, ResultsArg};
+use crate::failure::Failure;
 use crate::screen::output;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::{Image, Pair};
-use pathmeter_measure::modules::Modules;
-use pathmeter_measure::plan_results::PlanResults;
-use pathmeter_measure::selftest::SelfTest;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::plan_results::PlanResults;
+use pathmeter_measure::session::selftest::SelfTest;
+use pathmeter_measure::subject::image::{Image, Pair};
+use pathmeter_measure::subject::modules::Modules;
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::suggestion::suggest;
 
@@ -58,9 +59,9 @@ pub(crate) fn under(args: &GuestArgs, image: Image) -> Result<Image, Failure> {
     match args.under() {
         // The session's settings have its CPU.
         Some(under) if under.cpu.is_none() || !under.condition.is_default() => {
-            image.under(&under.condition)
+            Ok(image.under(&under.condition)?)
         }
-        _ if loads && args.under.len() < 2 => image.under(&Condition::default()),
+        _ if loads && args.under.len() < 2 => Ok(image.under(&Condition::default())?),
         _ => Ok(image),
     }
 }
@@ -178,8 +179,8 @@ fn try_out(qemu: &Qemu, cache: Option<&Cache>, caller: Caller<'_>) -> Result<(),
     (caller.progress)(Progress::Note(&note));
     let test = SelfTest::new(qemu.clone(), caller.limit, caller.interrupt.clone());
     test.clock().map_err(|failure| match failure {
-        Failure::Interrupted => failure,
-        failure => Failure::SelfTest {
+        MeasureError::Interrupted => failure,
+        failure => MeasureError::SelfTest {
             what: format!("QEMU {} fails the self-test: {failure}", qemu.version),
         },
     })?;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
 use crate::results_folder::take_only_result;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::named_kernel::{file, is_named};
+use pathmeter_measure::subject::named_kernel::{file, is_named};
 
 /// The file of a kernel, which may go by a name.
 ///
@@ -13,7 +13,7 @@ use pathmeter_measure::named_kernel::{file, is_named};
 /// There is no such kernel.
 pub(crate) fn find_kernel(subject: &Path, screen: &Screen) -> Result<PathBuf, Failure> {
     if is_named(subject) {
-        return file(subject, |what| screen.note(what));
+        return Ok(file(subject, |what| screen.note(what))?);
     }
     Ok(subject.to_owned())
 }

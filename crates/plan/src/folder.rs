@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::difference::first_difference;
 use crate::file::{self, Pending, Raw};
+use crate::file_step::FileStep;
 use crate::id::sha256;
 use crate::names::{self, Kind};
 use crate::record::{FailureRecord, Finding, FindingSchema, FoundResult, Written};
@@ -36,7 +37,7 @@ pub struct Folder {
 #[derive(Debug, thiserror::Error)]
 #[error("{doing} {}: {error}", .path.display())]
 pub struct FolderError {
-    pub doing: &'static str,
+    pub doing: FileStep,
     pub path: PathBuf,
     pub error: io::Error,
 }
@@ -94,7 +95,11 @@ impl Folder {
         let about = is_folder.and_then(|is_folder| {
             if is_folder { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) }
         });
-        about.map_err(|error| FolderError { doing: "opening", path: path.to_owned(), error })?;
+        about.map_err(|error| FolderError {
+            doing: FileStep::Opening,
+            path: path.to_owned(),
+            error,
+        })?;
         Ok(Self { path: path.to_owned() })
     }
 
@@ -104,7 +109,7 @@ impl Folder {
     /// It can't be made.
     pub fn create(path: &Path) -> Result<Self, FolderError> {
         fs::create_dir_all(path).map_err(|error| FolderError {
-            doing: "making the folder",
+            doing: FileStep::MakingFolder,
             path: path.to_owned(),
             error,
         })?;
@@ -177,7 +182,11 @@ impl Folder {
                 Found::Missing => {}
             }
         }
-        Err(self.error("writing", &name, io::Error::other("others take its name again and again")))
+        Err(self.error(
+            FileStep::Writing,
+            &name,
+            io::Error::other("others take its name again and again"),
+        ))
     }
 
     /// Keeps a failure.
@@ -207,7 +216,7 @@ impl Folder {
         let line = json(&Written { cell, sha256, node });
         let open = || File::options().append(true).create(true).open(self.path.join(&name));
         let written = open().and_then(|mut file| file.write_all(&line));
-        written.map_err(|error| self.error("writing", &name, error))
+        written.map_err(|error| self.error(FileStep::Writing, &name, error))
     }
 
     /// Keeps a result beside the other one, and what they differ in.
@@ -277,7 +286,7 @@ impl Folder {
             let [from, to] = [&name, &aside].map(|name| self.path.join(name));
             match fs::rename(from, to) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(self.error("moving aside", &name, error));
+                    return Err(self.error(FileStep::MovingAside, &name, error));
                 }
                 _ => {}
             }
@@ -289,12 +298,12 @@ impl Folder {
             }
             return Ok(());
         }
-        Err(self.error("moving aside", &name, ErrorKind::AlreadyExists.into()))
+        Err(self.error(FileStep::MovingAside, &name, ErrorKind::AlreadyExists.into()))
     }
 
     /// Gives a file of these bytes this name; false if something has it.
     pub(crate) fn publish(&self, name: &str, bytes: &[u8]) -> Result<bool, FolderError> {
-        let failed = |error| self.error("writing", name, error);
+        let failed = |error| self.error(FileStep::Writing, name, error);
         let pending = self.pending(name, bytes)?;
         pending.file().sync_all().map_err(failed)?;
         let published = pending.publish(&self.path.join(name)).map_err(failed)?;
@@ -306,18 +315,19 @@ impl Folder {
     /// Gives a file of these bytes this name, in place of what has it: for lists that only grow.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         let replaced = file::replace(&self.path, name, bytes);
-        replaced.map_err(|error| self.error("writing", name, error))
+        replaced.map_err(|error| self.error(FileStep::Writing, name, error))
     }
 
     /// A file of these bytes that has no name yet.
     pub(crate) fn pending(&self, name: &str, bytes: &[u8]) -> Result<Pending, FolderError> {
         let pending = Pending::new(&self.path, bytes);
-        pending.map_err(|error| self.error("writing", name, error))
+        pending.map_err(|error| self.error(FileStep::Writing, name, error))
     }
 
     /// The names of all files in it, in order.
     pub(crate) fn names(&self) -> Result<Vec<String>, FolderError> {
-        let failed = |error| FolderError { doing: "reading", path: self.path.clone(), error };
+        let failed =
+            |error| FolderError { doing: FileStep::Reading, path: self.path.clone(), error };
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.path).map_err(failed)? {
             // Ours are text.
@@ -351,10 +361,10 @@ impl Folder {
     /// The bytes of a file, and one more than `most` if it has more.
     pub(crate) fn bytes(&self, name: &str, most: u64) -> Result<Raw, FolderError> {
         let read = file::read(&self.path.join(name), most);
-        read.map_err(|error| self.error("reading", name, error))
+        read.map_err(|error| self.error(FileStep::Reading, name, error))
     }
 
-    pub(crate) fn error(&self, doing: &'static str, name: &str, error: io::Error) -> FolderError {
+    pub(crate) fn error(&self, doing: FileStep, name: &str, error: io::Error) -> FolderError {
         FolderError { doing, path: self.path.join(name), error }
     }
 }

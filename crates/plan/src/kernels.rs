@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::file::Pending;
+use crate::file_step::FileStep;
 use crate::folder::FolderError;
 use crate::id::sha256;
 
@@ -64,7 +65,7 @@ impl KernelFolder {
     pub fn create(&self) -> Result<(), FolderError> {
         let path = &self.path;
         fs::create_dir_all(path).map_err(|error| FolderError {
-            doing: "making",
+            doing: FileStep::Making,
             path: path.clone(),
             error,
         })
@@ -92,7 +93,7 @@ impl KernelFolder {
             pending.file().sync_all()?;
             pending.publish(&path)
         };
-        put().map_err(|error| FolderError { doing: "writing", path, error })
+        put().map_err(|error| FolderError { doing: FileStep::Writing, path, error })
     }
 }
 

@@ -10,6 +10,7 @@ use pathmeter_model::MAX_DOCUMENT_BYTES;
 
 use crate::difference::first_difference;
 use crate::file::{Pending, Raw};
+use crate::file_step::FileStep;
 use crate::folder::{Folder, FolderError};
 use crate::lists::{Kept, Lists};
 use crate::names::{self, Kind};
@@ -141,7 +142,7 @@ fn same(first: &Folder, folder: &Folder, name: &str, bytes: &[u8]) -> Result<(),
             difference: first_difference(&there, bytes),
         }),
         // It was there a moment ago.
-        _ => Err(first.error("reading", name, std::io::ErrorKind::NotFound.into()).into()),
+        _ => Err(first.error(FileStep::Reading, name, std::io::ErrorKind::NotFound.into()).into()),
     }
 }
 
@@ -173,13 +174,14 @@ fn copy(files: &[(String, &Folder)], out: &Folder) -> Result<(), FolderError> {
         }
         let Some((first, file)) = pending.first() else { continue };
         let synced = rustix::fs::syncfs(file.file());
-        synced.map_err(|error| out.error("writing", first, error.into()))?;
+        synced.map_err(|error| out.error(FileStep::Writing, first, error.into()))?;
         for (name, file) in pending {
             let path = out.path().join(name);
-            let published = file.publish(&path).map_err(|it| out.error("writing", name, it))?;
+            let published =
+                file.publish(&path).map_err(|it| out.error(FileStep::Writing, name, it))?;
             if !published {
                 let busy = std::io::Error::other("another process writes to this folder");
-                return Err(out.error("writing", name, busy));
+                return Err(out.error(FileStep::Writing, name, busy));
             }
         }
     }

@@ -1,19 +1,7 @@
 //! Numbers as people read them: digits in groups of three, differences with their sign.
 
 use pathmeter_model::Unit;
-
-/// `111632` as `111,632`.
-pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub use pathmeter_model::group_digits as grouped;
 
 /// `1 step`, `1,043 steps`.
 pub(crate) fn plural(count: usize, what: &str) -> String {
@@ -102,12 +90,6 @@ pub(crate) fn one_unit(units: impl Iterator<Item = Unit>) -> Option<Unit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn digits_are_grouped_from_the_right() {
-        let texts = [0, 999, 1000, 111_632, u64::MAX].map(grouped);
-        assert_eq!(texts, ["0", "999", "1,000", "111,632", "18,446,744,073,709,551,615"]);
-    }
 
     #[test]
     fn a_lower_bound_has_its_sign() {

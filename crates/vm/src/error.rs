@@ -6,7 +6,7 @@ mod retry;
 
 use std::time::Duration;
 
-pub use retry::{is_late, is_shortage};
+pub use retry::is_shortage;
 
 use crate::Unmet;
 use crate::arch::{Doubt, UNANSWERED};

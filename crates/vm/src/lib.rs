@@ -45,7 +45,7 @@ pub use condition::{
     UnmetCause, refuse_own,
 };
 pub use error::qemu::{AskError, QemuError};
-pub use error::{VmError, is_late, is_shortage};
+pub use error::{VmError, is_shortage};
 pub use interrupt::{Interrupt, Interrupted};
 pub use machine::facts::Facts;
 pub use machine::initramfs::{INIT, Job, PATHS, Parcel, agent_sha256};

@@ -1,7 +1,7 @@
 //! A kernel that is executed in both interpreters.
 
-use pathmeter_measure::image::Image;
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 
 use crate::bochs::Bochs;
 

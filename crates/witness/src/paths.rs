@@ -5,7 +5,7 @@ mod reconciliation;
 
 use std::collections::HashMap;
 
-use pathmeter_measure::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_probes::{Kind, Suite};
 use pathmeter_report::Style;
 use pathmeter_trace::Reconciled;
@@ -23,13 +23,13 @@ const REFUSED: &str = "left out: Bochs' CPU has AMD's syscall in 64-bit code onl
 impl<S: Show> Both<'_, S> {
     /// The table of the paths, and whether the two agree on all of them, or differ only where the
     /// kernel decided differently.
-    pub fn compare_paths(&self, style: Style) -> Result<(String, bool), Failure> {
+    pub fn compare_paths(&self, style: Style) -> Result<(String, bool), MeasureError> {
         let rows = self.rows()?;
         Ok((paths_table(&rows, style), rows.iter().all(WitnessRow::agrees)))
     }
 
     /// A row for each path that has windows.
-    fn rows(&self) -> Result<Vec<WitnessRow>, Failure> {
+    fn rows(&self) -> Result<Vec<WitnessRow>, MeasureError> {
         let mut rows = self.outcomes()?;
         let differing = rows.iter().filter_map(|(index, row)| match row.outcome {
             WitnessOutcome::Both(counts) if !counts.agree() => {
@@ -48,7 +48,7 @@ impl<S: Show> Both<'_, S> {
     }
 
     /// What came of each of these paths, by its index.
-    fn outcomes(&self) -> Result<Vec<(usize, WitnessRow)>, Failure> {
+    fn outcomes(&self) -> Result<Vec<(usize, WitnessRow)>, MeasureError> {
         let Self { session, bochs, image, .. } = self;
         let (outcomes, counted) =
             self.during("in QEMU", |it| session::count(session, image, it))?;

@@ -4,10 +4,10 @@
 mod crossings;
 mod rows;
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::packed_program::{PackedProgram, memory_for};
-use pathmeter_measure::program_failure::unmeasured;
-use pathmeter_measure::program_result::kernel_names;
+use pathmeter_measure::error::MeasureError;
+use pathmeter_measure::program::failure::unmeasured;
+use pathmeter_measure::program::packed::{PackedProgram, memory_for};
+use pathmeter_measure::program::result::kernel_names;
 use pathmeter_pack::Packed;
 use pathmeter_report::Style;
 use pathmeter_trace::{Account, Accounts, Event, class_table};
@@ -28,7 +28,7 @@ impl WitnessProgram {
     ///
     /// # Errors
     /// A guest can't be handed it.
-    pub fn new(packed: Packed, runs: u32, memory_mib: u32) -> Result<Self, Failure> {
+    pub fn new(packed: Packed, runs: u32, memory_mib: u32) -> Result<Self, MeasureError> {
         let memory_mib = memory_mib.max(memory_for(packed.bytes));
         let packed = PackedProgram::new(packed, runs, memory_mib, 0);
         packed.check()?;
@@ -42,7 +42,7 @@ impl<S: Show> Both<'_, S> {
         &self,
         program: &WitnessProgram,
         style: Style,
-    ) -> Result<(String, bool), Failure> {
+    ) -> Result<(String, bool), MeasureError> {
         let Self { session, bochs, image, .. } = self;
         let guests = session.with_memory(program.memory_mib);
         let parcel = program.packed.parcel_under(&session.settings_of(image).condition);
@@ -63,7 +63,7 @@ impl<S: Show> Both<'_, S> {
             };
             let read = &|stream| pathmeter_trace::accounts(stream);
             let ran = guests.run_program(image, &parcel, asked, read, progress)?;
-            Ok::<_, Failure>((kernel, ran))
+            Ok::<_, MeasureError>((kernel, ran))
         })?;
         let map = rows::Map::new(&kernel.places);
         let asked = (runs, &map.landmarks);

@@ -2,10 +2,10 @@
 
 use std::fs::File;
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::path_rows::Counted;
+use pathmeter_measure::error::MeasureError;
+use pathmeter_measure::path::rows::Counted;
 use pathmeter_measure::session::{LONGEST_WINDOW, MOST_TRACED, Report, Session};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_trace::Counting;
 use pathmeter_vm::{Execution, Parcel, PathOutcome, RanProgram, RecordingLimits, VmError};
 
@@ -19,7 +19,7 @@ pub(crate) fn count(
     session: &Session,
     image: &Image,
     progress: Report<'_>,
-) -> Result<(Vec<PathOutcome>, Counted), Failure> {
+) -> Result<(Vec<PathOutcome>, Counted), MeasureError> {
     let measured = session.with_request(image, progress, |request| {
         let plan = witness_plan(request.settings);
         let request = request.with_parcel_at_boot();
@@ -35,7 +35,7 @@ pub(crate) fn witness(
     image: &Image,
     bochs: &Bochs,
     progress: Report<'_>,
-) -> Result<Vec<PathOutcome>, Failure> {
+) -> Result<Vec<PathOutcome>, MeasureError> {
     session.with_request(image, progress, |request| suite::witness(bochs, request))
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn witness_program(
     parcel: &Parcel,
     (runs, landmarks): (u32, &Landmarks),
     progress: Report<'_>,
-) -> Result<RanProgram<Vec<Vec<Stop>>>, Failure> {
+) -> Result<RanProgram<Vec<Vec<Stop>>>, MeasureError> {
     session.with_request(image, progress, |request| {
         suite::witness_program(bochs, request, parcel, runs, landmarks.clone())
     })
@@ -60,7 +60,7 @@ pub(crate) fn record_witnessed<R: Send>(
     paths: &[usize],
     progress: Report<'_>,
     read: impl Fn(usize, File) -> R + Sync,
-) -> Result<Vec<Result<R, VmError>>, Failure> {
+) -> Result<Vec<Result<R, VmError>>, MeasureError> {
     let (bytes, most) = (MOST_TRACED, LONGEST_WINDOW);
     let limits = RecordingLimits { skip: 0, warm: 0, windows: 0, bytes, most };
     let wanted: Vec<Execution> =
@@ -81,7 +81,7 @@ pub(crate) fn witness_traced<R: Send>(
     windows: &[TracedWindow],
     progress: Report<'_>,
     read: impl Fn(File) -> R + Sync,
-) -> Result<Vec<R>, Failure> {
+) -> Result<Vec<R>, MeasureError> {
     session.with_request(image, progress, |request| {
         suite::witness_traced(bochs, request, windows, read)
     })

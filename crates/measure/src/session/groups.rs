@@ -15,13 +15,13 @@ use pathmeter_vm::{
 
 use super::joint_progress::JointProgress;
 use super::turns::{TURNS, count_guests};
-use super::{Report, Session, pace};
-use crate::failure::Failure;
-use crate::image::Image;
-use crate::plan_results::Elsewhere;
-use crate::results;
+use super::{Report, Session, group_times};
+use crate::error::MeasureError;
+use crate::path::waits::{self, WaitPoints};
+use crate::session::cached_results;
+use crate::session::plan_results::Elsewhere;
+use crate::subject::image::Image;
 use crate::threads::each;
-use crate::waits::{self, WaitPoints};
 
 /// A set of groups, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,14 @@ impl Groups {
         let has = move |(index, _): &(usize, _)| self.0 >> index & 1 != 0;
         GROUPS.iter().enumerate().filter(has).map(|(_, group)| group)
     }
+}
+
+/// What came of a group.
+#[derive(PartialEq)]
+pub(super) struct GroupResult {
+    result: Measurement,
+    /// The paths, by index, that took longer than the limit.
+    late: Vec<usize>,
 }
 
 /// Whether one of the group's paths waits between two points of the kernel.
@@ -93,8 +101,8 @@ impl Session {
         &self,
         image: &Image,
         progress: Report<'_>,
-    ) -> Result<Measurement, Failure> {
-        let (mut found, mut missing) = (Vec::new(), Vec::new());
+    ) -> Result<Measurement, MeasureError> {
+        let (mut found, mut missing, mut late) = (Vec::new(), Vec::new(), Vec::new());
         for group in self.groups.iter() {
             match self.seek_group(image, group, progress)? {
                 Some(Sought::Found(result)) => found.push(result),
@@ -109,15 +117,22 @@ impl Session {
             let groups: Vec<&Group> = missing.iter().map(|(group, _)| *group).collect();
             self.announce(&groups, progress);
             let measured = self.measure_anew(image, &groups, progress)?;
-            for ((_, slot), result) in missing.into_iter().zip(measured) {
+            for ((_, slot), GroupResult { result, late: of_group }) in
+                missing.into_iter().zip(measured)
+            {
+                late.extend(of_group);
                 if let Some(slot) = slot {
-                    results::keep(slot, &result);
+                    cached_results::keep(slot, &result);
                 }
                 found.push(result);
             }
         }
-        let result = join(found).ok_or(Failure::Interrupted)?;
-        Ok(Measurement { subject: image.subject(), ..result })
+        let result = join(found).ok_or(MeasureError::Interrupted)?;
+        let result = Measurement { subject: image.subject(), ..result };
+        match late.iter().min() {
+            Some(first) if self.refuses_late => Err(refuse_late(&result, *first)),
+            _ => Ok(result),
+        }
     }
 
     /// Looks for a group's result in the cache, if there is one.
@@ -126,10 +141,10 @@ impl Session {
         image: &Image,
         group: &Group,
         progress: Report<'a>,
-    ) -> Result<Option<Sought<'a, Measurement>>, Failure> {
+    ) -> Result<Option<Sought<'a, Measurement>>, MeasureError> {
         let Some(cache) = &self.cache else { return Ok(None) };
         let read = |entry: Entry| {
-            let result = results::read(&entry)?;
+            let result = cached_results::read(&entry)?;
             Ok(result.filter(|result| self.is_of(image, &result.configuration)))
         };
         let sought = cache.seek(self.group_key(image, group), self.caller(progress), read);
@@ -143,7 +158,7 @@ impl Session {
     /// Says how many groups are measured, and how long that took the last time.
     fn announce(&self, groups: &[&Group], progress: Report<'_>) {
         let folder = self.cache.as_ref().map(Cache::folder);
-        let took = folder.and_then(|folder| pace::find(folder, &self.describe(groups)));
+        let took = folder.and_then(|folder| group_times::find(folder, &self.describe(groups)));
         progress(Progress::Groups { count: groups.len(), took });
     }
 
@@ -159,11 +174,15 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<Vec<Measurement>, Failure> {
+    ) -> Result<Vec<GroupResult>, MeasureError> {
         let points = self.find_waits(image, groups, progress)?;
         let measured = self.execute(image, groups, &points.table, progress)?;
         let both = groups.iter().zip(measured);
-        Ok(both.map(|(group, of)| self.document(image, of, (group, &points))).collect())
+        let result = |(group, mut of): (&&Group, MeasuredKernel<Counting>)| {
+            let late = std::mem::take(&mut of.late);
+            GroupResult { result: self.document(image, of, (group, &points)), late }
+        };
+        Ok(both.map(result).collect())
     }
 
     /// The points between which paths of these groups wait. The kernel is asked for its symbols
@@ -173,7 +192,7 @@ impl Session {
         image: &Image,
         groups: &[&Group],
         progress: Report<'_>,
-    ) -> Result<WaitPoints, Failure> {
+    ) -> Result<WaitPoints, MeasureError> {
         if groups.iter().any(|group| has_waits(group)) {
             Ok(waits::points(image, &self.symbols(image, progress)?))
         } else {
@@ -188,7 +207,7 @@ impl Session {
         groups: &[&Group],
         table: &PointTable,
         progress: Report<'_>,
-    ) -> Result<Vec<MeasuredKernel<Counting>>, Failure> {
+    ) -> Result<Vec<MeasuredKernel<Counting>>, MeasureError> {
         let plans: Vec<Plan> = groups.iter().map(|group| self.plan_of(group)).collect();
         let [first, ..] = &plans[..] else { return Ok(Vec::new()) };
         let snapshot =
@@ -205,9 +224,9 @@ impl Session {
             })
         };
         let started = Instant::now();
-        let measured = Failure::gather(each(plans.iter().enumerate(), plans.len(), one))?;
+        let measured = MeasureError::gather(each(plans.iter().enumerate(), plans.len(), one))?;
         if let Some(cache) = &self.cache {
-            pace::keep(cache.folder(), self.describe(groups), started.elapsed());
+            group_times::keep(cache.folder(), self.describe(groups), started.elapsed());
         }
         Ok(measured)
     }
@@ -219,11 +238,11 @@ impl Session {
         image: &Image,
         table: &PointTable,
         progress: Report<'_>,
-    ) -> Result<Vec<(Vec<Execution>, Counting)>, Failure> {
+    ) -> Result<Vec<(Vec<Execution>, Counting)>, MeasureError> {
         let measured =
             self.execute(image, &self.groups.iter().collect::<Vec<_>>(), table, progress)?;
         let counts = measured.into_iter().map(|measured| {
-            measured.counts.ok_or_else(|| Failure::Usage {
+            measured.counts.ok_or_else(|| MeasureError::Request {
                 message: "this QEMU can't see windows between two points of the kernel".to_owned(),
                 help: "use a QEMU with plugins: `pathmeter doctor` shows whether it has them"
                     .to_owned(),
@@ -231,6 +250,15 @@ impl Session {
         });
         counts.collect()
     }
+}
+
+/// Why a result with this late path, by its index, is none.
+fn refuse_late(result: &Measurement, late: usize) -> MeasureError {
+    let path = Suite::Exact.paths().get(late).map_or("", |path| path.name);
+    let row = result.paths.iter().find(|row| row.path == path);
+    let reason = row.and_then(|row| row.reason.clone()).unwrap_or_default();
+    let (subject, path) = (result.subject.name.clone(), path.to_owned());
+    MeasureError::Late { subject, path, reason }
 }
 
 /// One result with the paths of all, in the order of the suite.
@@ -264,6 +292,16 @@ mod tests {
         assert_eq!(names(Groups::of(|_| false)), ["calls"]);
         assert_eq!(Groups::of(|_| true), Groups::ALL);
         assert_eq!(names(Groups::ALL).len(), GROUPS.len());
+    }
+
+    #[test]
+    fn a_late_path_is_told_with_the_reason_of_its_row() {
+        let paths = vec![example::path("a.b", &[1]), example::failed("syscall.getppid", "slow")];
+        let result = example::measurement("k", example::configuration("6.1.0", 1), paths);
+        let (late, _) = Suite::Exact.find("syscall.getppid").unwrap();
+        let error = refuse_late(&result, late);
+        assert_eq!(error.to_string(), "k: syscall.getppid took too long: slow");
+        assert!(error.is_of_the_moment());
     }
 
     #[test]

@@ -8,11 +8,11 @@ use pathmeter_model::{Configuration, Measurement, Program, SubjectKind};
 use pathmeter_vm::{EntryKind, INIT};
 
 use super::Session;
-use crate::failure::Failure;
-use crate::image::Image;
-use crate::packed_program::PackedProgram;
-use crate::plan_results::Elsewhere;
-use crate::results::sha256;
+use crate::digest::sha256;
+use crate::error::MeasureError;
+use crate::program::packed::PackedProgram;
+use crate::session::plan_results::Elsewhere;
+use crate::subject::image::Image;
 
 impl Session {
     /// The identity of the result of all paths, or of `program`, on `image`: 32 hexadecimal digits.
@@ -35,12 +35,12 @@ impl Session {
     ///
     /// # Errors
     /// Something else has its name, or can't be read.
-    pub(crate) fn planned(
+    pub(crate) fn find_planned(
         &self,
         image: &Image,
         program: Option<&PackedProgram>,
         is_of: impl Fn(&Measurement) -> bool,
-    ) -> Result<Option<Measurement>, Failure> {
+    ) -> Result<Option<Measurement>, MeasureError> {
         let Some(results) = &self.results else { return Ok(None) };
         let found = results.find(&self.identity(image, program), &image.cell_subject(), is_of)?;
         Ok(found.map(|result| Measurement { subject: image.subject(), ..result }))

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-use crate::memory::read_available_mib;
+use crate::session::memory::read_available_mib;
 
 /// How many guests of so much memory, in MiB, this machine has CPUs and memory for; at least one.
 pub(super) fn count_guests(memory_mib: u32) -> usize {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, ValueHint};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_report::{Content, Format};
 
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 
 /// Formats for other programs. Those of rows are offered, unless a verb says otherwise.

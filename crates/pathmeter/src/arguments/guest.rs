@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::failure::Failure;
 use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
 use clap::{Args, Command, FromArgMatches, ValueHint};
 use pathmeter_vm::{Cpu, Settings, refuse_own};
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Pair;
-use pathmeter_measure::plan_results::PlanResults;
+use pathmeter_measure::condition::under::{Under, cpu_model};
 use pathmeter_measure::session::Guests;
-use pathmeter_measure::under::{Under, cpu_model};
+use pathmeter_measure::session::plan_results::PlanResults;
+use pathmeter_measure::subject::image::Pair;
 
 /// Perturbed runs without `--perturb`: enough for the sets of exact values to be stable for paths
 /// that have several, and few enough for a kernel to take seconds.

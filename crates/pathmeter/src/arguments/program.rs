@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use pathmeter_measure::beside::Beside;
+use pathmeter_measure::path::additions::Additions;
 use pathmeter_pack::{FileArg, Packing};
 use pathmeter_trace::PointWindow;
 
@@ -111,8 +111,8 @@ pub(crate) struct WindowArgs {
 
 impl ProbeArgs {
     /// The windows and the programs, as what is measured beside the paths.
-    pub(crate) fn to_beside(&self) -> Beside<'_> {
-        Beside { windows: &self.windows.window, programs: &self.probe }
+    pub(crate) fn additions(&self) -> Additions<'_> {
+        Additions { windows: &self.windows.window, programs: &self.probe }
     }
 
     /// Whether anything is to be measured beside the paths.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::subject::image::Image;
 
 /// The vmlinux of each kernel.
 #[derive(Debug, Default, Args)]

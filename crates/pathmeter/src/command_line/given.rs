@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 
+use crate::failure::Failure;
 use crate::results_folder::{count_results, is_results};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject;
 
 /// What an option needs, so that it changes something.
@@ -88,7 +88,7 @@ impl<'a> Given<'a> {
             return Ok(());
         }
         if self.subjects.iter().any(|path| subject::is_host(path)) {
-            return Err(subject::refused_host());
+            return Err(subject::refused_host().into());
         }
         let options = self.command.get_arguments().filter(|one| self.has(one.get_id().as_str()));
         for argument in options {

@@ -12,7 +12,7 @@ use pathmeter_model::command_line;
 use pathmeter_probes::Suite;
 
 use crate::executable::{is_executable, on_path};
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_measure::subject::lab_words;
 
 /// The words of a command line from the verb on.

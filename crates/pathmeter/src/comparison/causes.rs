@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::PoisonError;
 
 use pathmeter_causes::{Holders, Kernel, Row, causes};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::{Causes, Comparison, PathComparison, clean};
 use pathmeter_trace::{Explain, function_names};

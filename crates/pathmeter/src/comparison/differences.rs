@@ -1,14 +1,15 @@
 //! In which functions two kernels differ, path by path.
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::error::MeasureError;
+use pathmeter_measure::recording::cache::recordings;
 use pathmeter_measure::recording::{Inlined, RecordablePath};
-use pathmeter_measure::recordings::recordings;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;
 
+use crate::failure::Failure;
 use crate::screen::progress::{Board, Line};
 
 /// Records `paths` of both kernels at once, in a guest each, and finds what they do differently:
@@ -57,7 +58,7 @@ impl Side<'_> {
         &self,
         session: &Session,
         paths: &[RecordablePath<'_>],
-    ) -> Result<Vec<Result<SubjectWindow, Failure>>, Failure> {
+    ) -> Result<Vec<Result<SubjectWindow, MeasureError>>, MeasureError> {
         let progress = |progress: Progress<'_>| self.line.show(progress);
         recordings(session, self.image, self.inlined, paths, &progress)
     }

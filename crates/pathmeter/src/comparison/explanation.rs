@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::arguments::ExplainOutput;
 use crate::comparison::causes;
 use crate::comparison::differences::differences;
+use crate::failure::Failure;
 use crate::screen::formats::{Formats, failed};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use pathmeter_gate::Gate;
-use pathmeter_measure::beside::REGIONS;
-use pathmeter_measure::builds::Builds;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::additions::REGIONS;
+use pathmeter_measure::path::selection::NO_PATH;
 use pathmeter_measure::recording::RecordablePath;
-use pathmeter_measure::recordings::kept_recordings;
-use pathmeter_measure::selection::NO_PATH;
+use pathmeter_measure::recording::cache::kept_recordings;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::builds::Builds;
+use pathmeter_measure::subject::image::Image;
 
 /// Verdicts of the rows that are explained.
 const CHANGED: [Verdict; 6] = [
@@ -278,7 +278,7 @@ fn unexplained<'a>(
         let reason = match path.strip_prefix(REGIONS) {
             Some(_) => OF_A_PROGRAM.to_owned(),
             None if path.starts_with(NO_PATH) => "its windows begin in no path".to_owned(),
-            None => failure.advice().map_or_else(|| failure.to_string(), str::to_owned),
+            None => failure.help().map_or_else(|| failure.to_string(), str::to_owned),
         };
         Some(Unexplained { path: path.to_owned(), reason })
     })

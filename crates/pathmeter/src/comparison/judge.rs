@@ -1,13 +1,12 @@
 //! How results are judged and what is said of that: two of them, or one beside itself.
 
 use pathmeter_gate::{BudgetFile, EventGate, Gate, Wanted};
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{Checked, Comparison, Measurement, Threshold, compare};
 use pathmeter_report::{AreaSums, Judged, Outcome, Rows, RowsOf, budget_table, measurement_table};
 use pathmeter_trace::Event;
 
-use crate::failure::to_failure;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::Places;
 use crate::screen::output::{self, Screen};
 
@@ -29,7 +28,7 @@ pub(crate) fn budget(
     path: Option<&std::path::Path>,
     screen: &Screen,
 ) -> Result<Option<BudgetFile>, Failure> {
-    let read = |path| BudgetFile::read(path, |note| screen.note(note)).map_err(to_failure);
+    let read = |path| BudgetFile::read(path, |note| screen.note(note)).map_err(Failure::from);
     path.map(read).transpose()
 }
 
@@ -51,7 +50,7 @@ impl Judge<'_> {
     /// it was asked for.
     pub(crate) fn compare(&self, sides: [Measurement; 2]) -> Result<(Comparison, Gate), Failure> {
         if let Some(budget) = &self.budget {
-            budget.check(&sides).map_err(to_failure)?;
+            budget.check(&sides)?;
         }
         let [base, new] = sides.map(|side| self.selection.apply(side));
         let mut comparison = compare(&base, &new, Threshold { percent: self.threshold });

@@ -7,13 +7,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::Measurement;
 use pathmeter_vm::Progress;
 
+use crate::failure::Failure;
 use crate::screen::progress::Line;
 
 /// How far the measurements of both sides are.

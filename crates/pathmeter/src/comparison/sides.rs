@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use data_encoding::HEXLOWER;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::LEAST_LATER_RUNS;
 use pathmeter_model::{Measurement, configuration_differences};
 
 use crate::arguments::GuestArgs;
 use crate::comparison::pair::measure_both;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
 use crate::setup;

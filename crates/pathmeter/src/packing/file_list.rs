@@ -9,12 +9,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use pathmeter_measure::bounded_file::read_bounded;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_model::command_line;
 use pathmeter_pack::{FileArg, Packed};
+use pathmeter_plan::FileStep;
 
 use super::opened_files::{Ended, LONGEST, Program, Search, search};
+use crate::failure::Failure;
 use crate::screen::destination::save;
 use crate::screen::output::Screen;
 
@@ -33,7 +34,7 @@ pub(super) fn find_files(
     match read_bounded(list, LONGEST_LIST) {
         Ok(bytes) => return Ok(read_list(&bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(failed("reading")(error)),
+        Err(error) => return Err(failed(FileStep::Reading)(error)),
     }
     let words: Vec<String> =
         packed.arguments.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_report::{FORMATS, Format};
 
 #[derive(Clone, Copy)]

@@ -14,11 +14,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::failure::Failure;
 use crate::screen::contents::Output;
 use crate::screen::terminal::{self, Screen};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::subject::lab_words;
+use pathmeter_plan::FileStep;
 
 /// What stands for standard output where a file is named.
 const STDOUT: &str = "-";
@@ -190,7 +191,7 @@ impl Destination {
                 if self.is_said {
                     terminal::print_line(&format!("note: {}: written", self.path.display()));
                 }
-                interrupt::check()
+                Ok(interrupt::check()?)
             }
         }
     }
@@ -313,7 +314,7 @@ fn target(path: &Path) -> PathBuf {
 }
 
 fn writing(path: &Path, error: io::Error) -> Failure {
-    Failure::File { doing: "writing", path: path.to_owned(), error }
+    Failure::File { doing: FileStep::Writing, path: path.to_owned(), error }
 }
 
 #[cfg(test)]

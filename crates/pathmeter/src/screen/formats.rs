@@ -9,9 +9,9 @@ use pathmeter_trace::Explain;
 use serde::Serialize;
 
 use crate::arguments::{DocumentArgs, FormatArgs};
+use crate::failure::Failure;
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::Failure;
 
 /// Where all goes that the user asked for; the files are open.
 pub(crate) struct Places<'a> {

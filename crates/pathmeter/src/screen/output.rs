@@ -7,14 +7,14 @@ use std::io::ErrorKind;
 
 use serde::Serialize;
 
-use crate::failure::to_failure;
+use crate::failure::{Exit, Failure};
 use crate::screen::destination::Destination;
 use crate::screen::terminal;
 pub(crate) use crate::screen::terminal::{Screen, print_line};
 use pathmeter_gate::Gate;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::is_obeyed;
+use pathmeter_plan::FileStep;
 
 /// Reasons that are printed why a check fails.
 const MOST_REASONS: usize = 50;
@@ -36,7 +36,7 @@ pub(crate) fn document<D: Serialize>(
 pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     match interrupt::blocking(|| terminal::write(bytes))? {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::File { doing: "writing", path: "standard output".into(), error })
+            Err(Failure::File { doing: FileStep::Writing, path: "standard output".into(), error })
         }
         _ => Ok(()),
     }
@@ -48,7 +48,7 @@ pub(crate) fn gate(gate: &Gate, screen: &Screen) -> Exit {
         screen.note(&format!("{path} was not compared: BASE has no result for it"));
     }
     fails(&gate.fails());
-    match gate.failure().map(|error| screen.report(&to_failure(error))) {
+    match gate.failure().map(|error| screen.report(&error.into())) {
         Some(Exit::Interrupted) => Exit::Interrupted,
         _ if gate.is_worse() => Exit::Worse,
         Some(failure) => failure,

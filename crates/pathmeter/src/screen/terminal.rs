@@ -9,11 +9,11 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
+use crate::failure::{Exit, Failure};
 use clap::ColorChoice;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use pathmeter_report::Style;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::{clean, clean_lines, shorten};
 
@@ -107,7 +107,7 @@ impl Screen {
             text.extend(["  the end of the guest's console:", &clean_lines(&console), "\n"]);
         }
         // Nobody is left to be told if that fails.
-        interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)
+        Ok(interrupt::blocking(|| stderr().lock().write_all(text.as_bytes())).map(drop)?)
     }
 }
 

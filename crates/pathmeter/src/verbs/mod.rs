@@ -19,7 +19,6 @@ pub(crate) mod settings;
 pub(crate) mod witness;
 
 use clap::Subcommand;
-use pathmeter_measure::failure::{Exit, Failure};
 
 use self::bisect::BisectArgs;
 use self::compare::CompareArgs;
@@ -37,6 +36,7 @@ use self::run::RunVerb;
 use self::settings::SettingsArgs;
 use self::witness::WitnessArgs;
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
 
 /// The verbs.

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use assert_cmd::Command;
-use pathmeter_measure::results::sha256;
+use pathmeter_measure::digest::sha256;
 
 use crate::results::base;
 use crate::scene::{Ran, Scene, document, kernel};

@@ -41,6 +41,8 @@ const APART: &[(&str, &str, &str)] = &[
     ("gate", "measure", "a comparison is judged by its documents, wherever they come from"),
     ("measure", "gate", "a measurement is the same whatever is made of it"),
     ("report", "measure", "tables are made of documents, and documents of nothing that runs"),
+    ("measure", "report", "a measurement is the same however it is shown"),
+    ("measure", "history", "a measurement is the same wherever it is kept"),
     ("report", "vm", "tables are made of documents, and documents of nothing that runs"),
     ("vm", "model", "what came of a guest is no document yet"),
     ("vm", "trace", "the plugins' streams are handed on unread"),

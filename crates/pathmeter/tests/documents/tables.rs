@@ -237,7 +237,7 @@ fn numbers<'a>(
 
 #[test]
 fn exit_codes_are_the_same_in_the_code_the_help_and_the_documents() {
-    let source = read("crates/measure/src/failure.rs");
+    let source = read("crates/pathmeter/src/failure.rs");
     let (_, body) = source.split_once("enum Exit {").unwrap();
     let (body, _) = body.split_once("\n}").unwrap();
     let codes = numbers(body.lines(), |line| {

@@ -67,11 +67,11 @@ impl VmError {
             _ => false,
         }
     }
-}
 
-/// Whether a path failed because the guest took too long: what the reason of such a path says.
-pub fn is_late(reason: &str) -> bool {
-    reason.contains("not done after ")
+    /// Whether the guest took longer than its limit.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(self, Self::Guest { cause: GuestCause::Timeout { .. }, .. })
+    }
 }
 
 #[cfg(test)]
@@ -93,8 +93,9 @@ mod tests {
     fn what_the_machine_did_may_pass_and_what_the_guest_did_will_not() {
         let limit = Duration::from_secs(1);
         let late = guest(Step::Boot, GuestCause::Timeout { limit });
-        assert!(is_late(&late.to_string()) && late.is_of_the_moment());
-        assert!(guest(Step::Run, GuestCause::Killed { how: "SIGKILL".into() }).is_of_the_moment());
+        assert!(late.is_late() && late.is_of_the_moment());
+        let killed = guest(Step::Run, GuestCause::Killed { how: "SIGKILL".into() });
+        assert!(!killed.is_late() && killed.is_of_the_moment());
         assert!(ended(Step::Run, false, "exit code 1").is_of_the_moment());
         assert!(ended(Step::Start, false, "Cannot allocate memory").is_of_the_moment());
         assert!(!ended(Step::Start, false, "unable to find CPU model").is_of_the_moment());

@@ -36,6 +36,8 @@ pub struct MeasuredKernel<C> {
     /// The executions of paths in their order, and what was made of the counter's stream; None if
     /// QEMU takes no plugin.
     pub counts: Option<(Vec<Execution>, C)>,
+    /// The paths, by index, in which the guest exceeded its limit: this machine's time decides it.
+    pub late: Vec<usize>,
     /// What the reader must know: kernels that died, and where.
     pub notes: Vec<String>,
 }
@@ -72,7 +74,7 @@ fn measure_in<G: Guest, C: Send>(
     (all, mut last): (&Plan, Option<Arc<Snapshot>>),
     counter: &Counter<'_, C>,
 ) -> Result<MeasuredKernel<C>, VmError> {
-    let mut lost: Vec<(usize, String)> = Vec::new();
+    let mut lost: Vec<(usize, VmError)> = Vec::new();
     loop {
         let plan = lost.iter().fold(all.clone(), |plan, (index, _)| plan.without(*index));
         let parcel = request.parcel_of(&plan);
@@ -95,11 +97,10 @@ fn measure_in<G: Guest, C: Send>(
             }
             Err(error) => match error.in_path() {
                 Some(index) if may_lose(&plan, lost.len(), index) => {
-                    let reason = format!("the kernel did not survive it: {error}");
                     (request.progress)(Progress::Note(&format!(
                         "{error}; measuring the other paths without it"
                     )));
-                    lost.push((index, reason));
+                    lost.push((index, error));
                     last = snapshot.filter(|_| parcel.is_handed_over());
                 }
                 _ => return Err(error),
@@ -112,10 +113,12 @@ fn conclude<C>(
     about: Description,
     mut gathered: Gathered,
     counts: Option<(Vec<Execution>, C)>,
-    lost: Vec<(usize, String)>,
+    lost: Vec<(usize, VmError)>,
 ) -> MeasuredKernel<C> {
-    let mut notes = Vec::new();
-    for (index, reason) in lost {
+    let (mut late, mut notes) = (Vec::new(), Vec::new());
+    for (index, error) in lost {
+        late.extend(error.is_late().then_some(index));
+        let reason = format!("the kernel did not survive it: {error}");
         notes.push(format!("{}: {reason}", path_name(Suite::Exact, index)));
         gathered.mark_lost(index, reason);
     }
@@ -126,6 +129,7 @@ fn conclude<C>(
         proofs: about.proofs,
         paths: gathered.finish(),
         counts,
+        late,
         notes,
     }
 }

@@ -17,7 +17,7 @@ use crate::bochs::traces::TracedWindow;
 use crate::both::{Both, Show};
 use crate::session;
 use crate::table::WitnessCounts;
-use pathmeter_measure::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::session::Report;
 
 /// A path whose counts differ.
@@ -38,14 +38,14 @@ impl Differing {
 pub(super) fn reconciliations(
     both: &Both<'_, impl Show>,
     differing: &[Differing],
-) -> Result<Vec<Reconciled>, Failure> {
+) -> Result<Vec<Reconciled>, MeasureError> {
     if differing.is_empty() {
         return Ok(Vec::new());
     }
     let Both { session: guests, bochs, image, .. } = both;
     let (symbols, in_qemu) = both.during("recorded in QEMU", |progress| {
         let symbols = Symbols::parse(&guests.symbols(image, progress)?).ok();
-        Ok::<_, Failure>((symbols, in_qemu(both, differing, progress)?))
+        Ok::<_, MeasureError>((symbols, in_qemu(both, differing, progress)?))
     })?;
     let names: &dyn Resolve = symbols.as_ref().map_or(&NoSymbols, |symbols| symbols);
     let wanted = differing.iter().zip(&in_qemu).filter_map(|(one, recorded)| {
@@ -73,7 +73,7 @@ fn in_qemu(
     both: &Both<'_, impl Show>,
     differing: &[Differing],
     progress: Report<'_>,
-) -> Result<Vec<Result<RecordedWindow, String>>, Failure> {
+) -> Result<Vec<Result<RecordedWindow, String>>, MeasureError> {
     let paths: Vec<usize> = differing.iter().map(|one| one.index).collect();
     let read = |path: usize, trace: File| {
         let one = differing.iter().find(|one| one.index == path);

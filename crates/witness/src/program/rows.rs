@@ -3,14 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use pathmeter_measure::kernel_names::row_name;
-use pathmeter_model::RowKind;
-use pathmeter_trace::{Account, AccountRow, Accounts, KernelPlaces, Landmark, UNNAMED, VECTOR};
-use pathmeter_vm::ProgramEnd;
-
 use super::crossings::{Crossed, Crossing, SteppedRow, stepped_rows};
 use crate::bochs::watch::{Landmarks, Look, MOST_ENTRIES, Stop, StopPlace};
 use crate::table::{WitnessCost, WitnessProgramRow};
+use pathmeter_measure::program::kernel_names::row_name;
+use pathmeter_model::RowKind;
+use pathmeter_trace::{Account, AccountRow, Accounts, KernelPlaces, Landmark, UNNAMED, VECTOR};
+use pathmeter_vm::ProgramEnd;
 
 /// Of a page fault's error code, what is known of each (Intel SDM volume 3, 4.7).
 const KNOWN_OF_FAULT: u64 = 0x1f;

@@ -1,6 +1,5 @@
 //! What differs between two neighbours of a bisection, and in which functions.
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::Comparison;
 use pathmeter_report::{AreaSums, Placement, Rows, Shown, comparison_table};
 
@@ -8,6 +7,7 @@ use super::document::{Difference, Put};
 use super::meter::{Measured, Meter};
 use super::question::Question;
 use crate::arguments::ExplainOutput;
+use crate::failure::Failure;
 
 /// What differs between two neighbours, and in which functions; printed as it is found.
 pub(super) fn difference(

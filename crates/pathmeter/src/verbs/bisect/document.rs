@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::args::BisectArgs;
 use super::question::Question;
+use crate::failure::Failure;
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::Failure;
 
 schema_name!(BisectSchema = "pathmeter.bisect/1");
 

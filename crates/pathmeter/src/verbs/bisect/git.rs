@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::failure::Failure;
 use crate::git::{git_error, line, run};
-use pathmeter_measure::failure::Failure;
 
 /// The work tree that is bisected.
 pub(super) struct Git {

@@ -11,20 +11,20 @@ use crate::arguments::Words;
 use crate::comparison::causes;
 use crate::comparison::differences::differences;
 use crate::comparison::sides::refuse_few;
+use crate::failure::Failure;
 use crate::packing::pack_cell_program;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::program_result::Asked;
+use pathmeter_measure::path::additions::Probes;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::result::Asked;
 use pathmeter_measure::recording::{RecordablePath, only};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 
 /// A kernel, and its result.
 pub(super) struct Measured {
@@ -58,7 +58,7 @@ impl<'a> Meter<'a> {
     /// Refuses a path that there is not.
     pub(super) fn new(args: &'a BisectArgs, screen: &'a Screen) -> Result<Self, Failure> {
         let path = std::slice::from_ref(&args.path);
-        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), path)?;
+        let probes = Probes::new(args.probes.additions(), args.guest.size(), path)?;
         // A result may have other paths than this version.
         let results = args.kernels.iter().map(|kernel| Subject::open(kernel));
         let results: Vec<Subject> = results.collect::<Result<_, _>>()?;
@@ -104,10 +104,10 @@ impl<'a> Meter<'a> {
         progress: Report<'_>,
     ) -> Result<Measurement, Failure> {
         let Some(program) = &self.program else {
-            return self.probes.measure(session, image, progress);
+            return Ok(self.probes.measure(session, image, progress)?);
         };
         let asked = Asked { functions: true, ..Asked::rows(&program.packed) };
-        program.measure(session, image, &asked, progress)
+        Ok(program.measure(session, image, &asked, progress)?)
     }
 
     /// In which functions the two differ on the path, in the pair that its row shows, and the

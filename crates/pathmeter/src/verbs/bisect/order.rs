@@ -10,8 +10,8 @@ use super::meter::{Measured, Meter};
 use super::question::{
     Answer, Question, change, effort, format_values, is_kernels_own, note_larger, unfound,
 };
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_model::clean;
 
 /// Finds the first that differs from the first of all.

@@ -1,13 +1,15 @@
 //! What a bisection asks of each kernel, and what a kernel answers.
 
-use pathmeter_measure::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_model::{
     Comparison, EventComparison, Measurement, Threshold, Verdict, compare, differences,
 };
+use pathmeter_plan::FileStep;
 use pathmeter_report::{grouped, signed};
 use pathmeter_trace::Event;
 
 use super::args::BisectArgs;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 
 /// What is asked of each kernel.
@@ -144,10 +146,11 @@ pub(super) fn is_kernels_own(failure: &Failure) -> bool {
     use pathmeter_vm::VmError;
     matches!(
         failure,
-        Failure::Kernel { .. }
-            | Failure::Host(VmError::Image(_))
-            | Failure::ResultFile { .. }
-            | Failure::File { doing: "reading", .. }
+        Failure::Measure(
+            MeasureError::Kernel { .. }
+                | MeasureError::Host(VmError::Image(_))
+                | MeasureError::ResultFile { .. }
+        ) | Failure::File { doing: FileStep::Reading, .. }
     )
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::lab_words;
 
 use super::args::BisectArgs;
 use crate::command_line::given::{Given, Need, Needs};
+use crate::failure::Failure;
 use crate::results_folder::expanded;
 use crate::screen::output::Screen;
 use crate::setup::open_results;

@@ -5,8 +5,8 @@ use super::document::Put;
 use super::meter::Meter;
 use super::{order, request, tree};
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Finds it, among ready images or in a git tree.
 pub(crate) fn run(

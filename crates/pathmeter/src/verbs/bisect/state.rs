@@ -8,13 +8,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pathmeter_model::{Measurement, parse_measurement};
+use pathmeter_plan::FileStep;
 use pathmeter_seal::unsealed;
 use serde::{Deserialize, Serialize};
 
 use super::meter::Measured;
+use crate::failure::Failure;
 use crate::screen::destination::save;
 use crate::screen::output;
-use pathmeter_measure::failure::Failure;
 
 /// The folder's name, within git's.
 const FOLDER: &str = "pathmeter-bisect";
@@ -63,7 +64,7 @@ impl State {
     ) -> Result<Self, Failure> {
         let folder = git_folder.join(FOLDER);
         fs::create_dir_all(&folder).map_err(|error| Failure::File {
-            doing: "writing",
+            doing: FileStep::Writing,
             path: folder.clone(),
             error,
         })?;
@@ -93,9 +94,9 @@ impl State {
     /// A copy of the kernel that was built of a commit: the next build replaces it.
     pub(super) fn keep_kernel(&self, commit: &str, file: &Path) -> Result<PathBuf, Failure> {
         let (copy, whole) = (self.folder.join("new.kernel"), self.kernel(commit));
-        fs::copy(file, &copy)
-            .and_then(|_| fs::rename(&copy, &whole))
-            .map_err(|error| Failure::File { doing: "reading", path: file.to_owned(), error })?;
+        fs::copy(file, &copy).and_then(|_| fs::rename(&copy, &whole)).map_err(|error| {
+            Failure::File { doing: FileStep::Reading, path: file.to_owned(), error }
+        })?;
         Ok(whole)
     }
 
@@ -129,7 +130,7 @@ impl State {
     pub(super) fn remove(self) -> Result<(), Failure> {
         match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::File { doing: "removing", path: self.folder, error })
+                Err(Failure::File { doing: FileStep::Removing, path: self.folder, error })
             }
             _ => Ok(()),
         }

@@ -17,10 +17,11 @@ use super::question::{
 };
 use super::state::State;
 use crate::build_command::{Built, build};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 use pathmeter_model::clean;
+use pathmeter_plan::FileStep;
 
 /// Digits of a commit's name in tables.
 const ABBREVIATED: usize = 12;
@@ -262,7 +263,7 @@ impl Bisection<'_> {
         if let Err(error) = fs::remove_file(&image)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            return Err(Failure::File { doing: "removing", path: image, error });
+            return Err(Failure::File { doing: FileStep::Removing, path: image, error });
         }
         let log = self.state.log();
         let limit = Duration::from_secs(self.args.build_timeout);
@@ -314,7 +315,7 @@ impl Bisection<'_> {
             if !self.state.strangers().contains(&stranger) {
                 let path = self.git.top.join(stranger);
                 fs::remove_file(&path).map_err(|error| Failure::File {
-                    doing: "removing",
+                    doing: FileStep::Removing,
                     path,
                     error,
                 })?;

@@ -13,10 +13,10 @@ use super::args::CompareArgs;
 use super::request::{formats, judge};
 use crate::comparison::judge::note_uncompared;
 use crate::comparison::sides::refuse_few;
+use crate::failure::{Exit, Failure};
 use crate::results_folder::read_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Compares the results of both folders, in pairs, and puts the comparisons out.
 pub(super) fn compare(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> {

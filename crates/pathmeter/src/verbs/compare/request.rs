@@ -8,16 +8,15 @@ use crate::command_line::given::{Given, Need, Needs};
 use crate::comparison::explanation::Detail;
 use crate::comparison::judge::{Judge, budget};
 use crate::comparison::sides::{Sides, refuse_few, subjects};
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::results_folder::are_results;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::setup::open_results;
 use crate::subject_files::find_files;
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Pair;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::additions::Probes;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::subject::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_probes::Suite;
 use pathmeter_report::{Placement, Rows, Shown};
@@ -78,7 +77,7 @@ impl<'a> Request<'a> {
         refuse_few_runs(&subjects)?;
         let partial = find_partial_result(args, &subjects);
         let only = partial.as_ref().map_or(&args.rows.only.only, |partial| &partial.asked);
-        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), only)?;
+        let probes = Probes::new(args.probes.additions(), args.guest.size(), only)?;
         let more = probes.names();
         let named = subjects.iter().flat_map(Subject::paths).collect();
         let mut judge = judge(args, named, &more, screen)?;
@@ -148,7 +147,7 @@ pub(super) fn judge<'a, 'n>(
 ) -> Result<Judge<'a>, Failure> {
     let budget = budget(args.gate.budget.as_deref(), screen)?;
     if let Some(budget) = &budget {
-        budget.check_early(&named).map_err(to_failure)?;
+        budget.check_early(&named)?;
     }
     named.extend(more.iter().map(String::as_str));
     let selection = Selection::new(&args.rows.only.only, &named)?;

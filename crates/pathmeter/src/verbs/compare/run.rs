@@ -9,13 +9,13 @@ use crate::command_line::given::Given;
 use crate::comparison::explanation;
 use crate::comparison::judge::note_uncompared;
 use crate::comparison::sides::{Sides, two};
+use crate::failure::{Exit, Failure};
 use crate::results_folder::is_results;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_report::Placement;
 
 /// Compares the two subjects, or all cells of two folders, and puts the comparison out.
@@ -62,9 +62,12 @@ fn measure_sides(
     probes: &Probes<'_>,
     screen: &Screen,
 ) -> Result<[Measurement; 2], Failure> {
-    sides.find(&|session, image, progress| probes.find(session, image, progress), screen)?;
+    let find = |session: &Session, image: &Image, progress: Report<'_>| {
+        probes.find(session, image, progress).map_err(Failure::from)
+    };
+    sides.find(&find, screen)?;
     let measure = |session: &Session, image: &Image, progress: Report<'_>| {
-        probes.measure(session, image, progress)
+        probes.measure(session, image, progress).map_err(Failure::from)
     };
     two(sides.results(&measure, screen)?)
 }

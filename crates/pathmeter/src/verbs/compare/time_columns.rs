@@ -1,13 +1,13 @@
 //! `pathmeter compare … --times …`: exact counts, joined with times of the same two sides.
 
 use pathmeter_gate::Gate;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::is_host;
 use pathmeter_model::{Comparison, Host, Joined, Measurement};
 use pathmeter_report::{Rows, joined_table};
 
 use super::args::CompareArgs;
 use crate::comparison::sides::{Counted, Sides};
+use crate::failure::Failure;
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use crate::verbs::host::SessionArgs;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use pathmeter_host::{Condition, Surroundings, Wanted, allowed_cpus, measure};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
 use pathmeter_model::{NoCycle, Status, Times};
 
 use super::check::Check;
+use crate::failure::Failure;
 
 /// What is tried: the clock, and paths whose times tell what the machine is.
 const TRIED: [&str; 7] = [

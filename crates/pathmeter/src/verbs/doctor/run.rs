@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use super::args::DoctorArgs;
 use crate::arguments::TIMEOUT;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure, UNFIT_QEMU};
+use pathmeter_measure::error::UNFIT_QEMU;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::memory::read_available_mib;
-use pathmeter_measure::selftest::SelfTest;
+use pathmeter_measure::session::memory::read_available_mib;
+use pathmeter_measure::session::selftest::SelfTest;
 
 use super::check::{self, Check, CheckStatus};
 use super::host;
@@ -142,13 +143,13 @@ fn tried(
 ) -> Result<[Check; 2], Failure> {
     screen.note("trying the lab kernel");
     let test = SelfTest::new(qemu, limit, interrupt.clone());
-    let clock = match test.clock() {
+    let clock = match test.clock().map_err(Failure::from) {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         Err(failure) => Check::fail("clock", failure.to_string(), advice_of(&failure)),
         Ok(found) => Check::ok("clock", found),
     };
     // Without a recorder everything but `explain` works.
-    let recorder = match test.recorder() {
+    let recorder = match test.recorder().map_err(Failure::from) {
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         Err(failure) => Check::warn("recorder", failure.to_string(), advice_of(&failure)),
         Ok(found) => Check::ok("recorder", found),

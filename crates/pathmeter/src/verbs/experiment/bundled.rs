@@ -1,7 +1,7 @@
 //! The experiments that are bundled.
 
+use crate::failure::Failure;
 use pathmeter_experiment::Experiment;
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::suggestion::suggest;
 
 /// What is between two pages.

@@ -11,13 +11,14 @@ use pathmeter_model::{Measurement, PathResult, Status, Unit};
 use pathmeter_trace::{MeasuredWith, NoSymbols};
 use pathmeter_vm::{Progress, VmError};
 
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
-use pathmeter_measure::elapsed;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::recording::{RecordablePath, recorded};
+use pathmeter_measure::session::elapsed;
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 
 /// The guests of all experiments, and what came of them.
@@ -153,7 +154,7 @@ impl<'a> Guests<'a> {
         let measurement = match self.session_of(wanted).measure(&image, &progress) {
             Ok(measurement) => measurement,
             Err(failure) => {
-                let cell = unmeasured(failure, &mut row.failures)?;
+                let cell = unmeasured(failure.into(), &mut row.failures)?;
                 row.cells = vec![cell; wanted.paths.len()];
                 return Ok(row);
             }
@@ -190,7 +191,7 @@ impl<'a> Guests<'a> {
                     ObservedCell::Measured(measured.recorded(&window.window))
                 }
                 (cell, Ok(_)) => cell,
-                (_, Err(failure)) => unmeasured(failure, &mut row.failures)?,
+                (_, Err(failure)) => unmeasured(failure.into(), &mut row.failures)?,
             };
         }
         Ok(())
@@ -207,7 +208,7 @@ impl<'a> Guests<'a> {
         let progress = |progress: Progress<'_>| line.show(progress);
         let times = elapsed::measure(&self.session, &image, &progress);
         let times = times.or_else(|failure| {
-            let cell = unmeasured(failure, &mut Vec::new())?;
+            let cell = unmeasured(failure.into(), &mut Vec::new())?;
             Ok::<_, Failure>(elapsed::names().map(|name| (name, cell.clone())).collect())
         })?;
         Ok(times.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect())
@@ -225,8 +226,12 @@ fn unmeasured<T>(
     failures: &mut Vec<Failure>,
 ) -> Result<ObservedCell<T>, Failure> {
     match failure {
-        Failure::UnsupportedHere { reason, .. } => Ok(ObservedCell::Unsupported(reason)),
-        Failure::Interrupted | Failure::Host(VmError::Recorder { .. }) => Err(failure),
+        Failure::Measure(MeasureError::UnsupportedHere { reason, .. }) => {
+            Ok(ObservedCell::Unsupported(reason))
+        }
+        Failure::Interrupted | Failure::Measure(MeasureError::Host(VmError::Recorder { .. })) => {
+            Err(failure)
+        }
         failure => {
             let cell = ObservedCell::Failed(reason(&failure));
             failures.push(failure);
@@ -238,8 +243,8 @@ fn unmeasured<T>(
 /// The first line of why, without the subject, whose label stands before it on the page.
 fn reason(failure: &Failure) -> String {
     let text = match failure {
-        Failure::Kernel { error, .. } => error.to_string(),
-        Failure::Unexplained { path, what, .. } => format!("{path}: {what}"),
+        Failure::Measure(MeasureError::Kernel { error, .. }) => error.to_string(),
+        Failure::Measure(MeasureError::Unexplained { path, what, .. }) => format!("{path}: {what}"),
         failure => failure.to_string(),
     };
     text.lines().next().unwrap_or_default().to_owned()
@@ -278,26 +283,27 @@ mod tests {
 
     #[test]
     fn an_interrupt_is_why_there_are_no_rows_whatever_else_failed() {
-        let recorder = || Failure::Host(VmError::Recorder { how: "too old".to_owned() });
+        let recorder = || Failure::from(VmError::Recorder { how: "too old".to_owned() });
         let rows = |measured: Vec<Result<u8, Failure>>| Failure::gather(measured);
         assert_eq!(rows(vec![Ok(1), Ok(2)]).unwrap(), [1, 2]);
         let failure = rows(vec![Ok(1), Err(recorder()), Err(Failure::Interrupted)]).unwrap_err();
         assert!(matches!(failure, Failure::Interrupted), "{failure}");
-        assert!(matches!(rows(vec![Err(recorder())]).unwrap_err(), Failure::Host(_)));
+        let failure = rows(vec![Err(recorder())]).unwrap_err();
+        assert!(matches!(failure, Failure::Measure(MeasureError::Host(_))), "{failure}");
     }
 
     #[test]
     fn a_failure_is_a_cell_unless_it_would_meet_all() {
         let mut failures = Vec::new();
         let subject = Path::new("lab:cpus=2").to_owned();
-        let broken = |error| Failure::Kernel { subject: subject.clone(), error };
+        let broken = |error| Failure::from(MeasureError::measuring(&subject, error));
         let source = std::io::Error::other("no memory\n  | and more");
         let no_memory = VmError::Host { what: "starting QEMU", source };
         let cell = unmeasured::<Measured>(broken(no_memory), &mut failures).unwrap();
         assert_eq!(cell.reason(), Some("starting QEMU: no memory"));
         assert_eq!(failures.len(), 1);
         let recorder = VmError::Recorder { how: "too old".to_owned() };
-        for failure in [Failure::Interrupted, Failure::Host(recorder)] {
+        for failure in [Failure::Interrupted, recorder.into()] {
             assert!(unmeasured::<Measured>(failure, &mut failures).is_err());
         }
         assert_eq!(failures.len(), 1);

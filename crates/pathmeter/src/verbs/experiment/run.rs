@@ -4,10 +4,10 @@ use pathmeter_experiment::{ExpectationOutcome, Experiment, ExperimentReport};
 use pathmeter_report::{Style, counter_examples, experiment_page};
 
 use super::args::ExperimentArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use crate::setup;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 
 use super::bundled::{GAP, choose};

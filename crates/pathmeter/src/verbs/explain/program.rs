@@ -1,13 +1,12 @@
 //! `explain ROW KERNEL -- PROGRAM`: in which functions the instructions of a row of a program are,
 //! or those of its difference to another row of that program or to another kernel.
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::program_tree::{
+use pathmeter_measure::program::tree::{
     AskedTree, has_callers, refuse_odd_row, row_tree, two_row_trees,
 };
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_trace::{Explain, SubjectWindow};
 use pathmeter_vm::Progress;
@@ -16,6 +15,7 @@ use super::args::ExplainArgs;
 use super::request;
 use crate::comparison::causes;
 use crate::comparison::sides::refuse_few;
+use crate::failure::Failure;
 use crate::packing::pack_cell_program;
 use crate::screen::output::Screen;
 use crate::screen::progress::{Board, Line};
@@ -87,7 +87,7 @@ fn tree(
     asked: &AskedTree<'_>,
     line: &Line<'_>,
 ) -> Result<SubjectWindow, Failure> {
-    row_tree(sessions, image, asked, &|progress: Progress<'_>| line.show(progress))
+    Ok(row_tree(sessions, image, asked, &|progress: Progress<'_>| line.show(progress))?)
 }
 
 /// Refuses what only paths have.
@@ -111,5 +111,5 @@ fn refuse_rows(row: &str, against: Option<&str>) -> Result<(), Failure> {
             help: "name another row of the program with --against, or leave it out".to_owned(),
         });
     }
-    std::iter::once(row).chain(against).try_for_each(refuse_odd_row)
+    Ok(std::iter::once(row).chain(against).try_for_each(refuse_odd_row)?)
 }

@@ -3,15 +3,15 @@
 use std::iter;
 use std::path::{Path, PathBuf};
 
-use pathmeter_measure::beside::REGIONS;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::path::additions::REGIONS;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_trace::PointWindow;
 
 use super::args::ExplainArgs;
 use crate::command_line::given::{Given, Need, Needs};
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::setup;
 use crate::subject_files::find_files;

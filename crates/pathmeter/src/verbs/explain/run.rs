@@ -13,15 +13,15 @@ use super::{program, request};
 use crate::arguments::{ExplainOutput, GuestArgs};
 use crate::command_line::given::Given;
 use crate::comparison::differences::{Side, differences};
+use crate::failure::{Exit, Failure};
 use crate::screen::destination::Destination;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
-use pathmeter_measure::beside::{Beside, Probes};
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::additions::{Additions, Probes};
 use pathmeter_measure::recording::{Inlined, RecordablePath, only};
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 
 /// Records the path, and puts out where its instructions are.
@@ -119,10 +119,12 @@ fn measure_path(
     board: &Board,
 ) -> Result<Measurement, Failure> {
     let windows: Vec<PointWindow> = path.window().cloned().into_iter().collect();
-    let beside = Beside { windows: &windows, programs: &[] };
+    let additions = Additions { windows: &windows, programs: &[] };
     let name = [path.name().to_owned()];
-    let probes = Probes::new(beside, guest.size(), &name)?;
-    board.during(image.subject().name, |progress| probes.measure(session, image, progress))
+    let probes = Probes::new(additions, guest.size(), &name)?;
+    let measured =
+        board.during(image.subject().name, |progress| probes.measure(session, image, progress));
+    Ok(measured?)
 }
 
 /// The table, or the document, on stdout; everything else in files. What can't be written costs

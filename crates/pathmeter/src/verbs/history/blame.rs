@@ -15,15 +15,16 @@ use pathmeter_trace::MeasuredWith;
 use super::args::BlameArgs;
 use super::matching::matching;
 use crate::comparison::{causes, explanation};
+use crate::failure::Failure;
 use crate::screen::formats;
 use crate::screen::output::Screen;
 use crate::setup;
 use crate::subject_files::find_files;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::Session;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 
 /// Most steps of which all rows are looked at.
 const MOST_TOLD: usize = 5;
@@ -89,7 +90,7 @@ fn largest(steps: &mut [Step]) -> Vec<&mut Step> {
 fn document(store: &Store, number: u64) -> Result<Measurement, Failure> {
     let bytes = store.document(number)?;
     let file = Path::new("a document of the history").to_owned();
-    parse_measurement(&bytes).map_err(|error| Failure::ResultFile { path: file, error })
+    parse_measurement(&bytes).map_err(|error| MeasureError::ResultFile { path: file, error }.into())
 }
 
 /// Kernels of which results may be.

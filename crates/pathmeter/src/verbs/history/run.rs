@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_history::{Added, Date, Found, KeptDocument, NewResult, Pruned, Store, check_label};
 use pathmeter_model::{KeptResult, clean};
+use pathmeter_plan::FileStep;
 use pathmeter_report::{history_plot, history_svg, history_table, kept_table};
 
 use super::args::{AddArgs, ExportArgs, HistoryArgs, HistoryVerb, PlotArgs, PruneArgs, ShowArgs};
 use super::blame;
 use super::matching::matching;
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::results_folder::expanded;
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{self, Named};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::subject::{self, is_host};
 
 /// Most characters of a subject's name in that of an exported file.
@@ -111,7 +113,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
     let Some(bytes) = subject::sealed_document(path)? else {
         // What is missing is reported as that.
         std::fs::metadata(path).map_err(|error| Failure::File {
-            doing: "reading",
+            doing: FileStep::Reading,
             path: path.to_owned(),
             error,
         })?;
@@ -128,7 +130,7 @@ fn document(path: &Path) -> Result<Read, Failure> {
             let seconds = document.began().and_then(|it| i64::try_from(it).ok());
             Ok(Read { bytes, began: seconds.and_then(Date::from_seconds) })
         }
-        Err(error) => Err(Failure::ResultFile { path: path.to_owned(), error }),
+        Err(error) => Err(MeasureError::ResultFile { path: path.to_owned(), error }.into()),
     }
 }
 
@@ -312,7 +314,7 @@ fn make_folder(file: &Path) -> Result<(), Failure> {
     let default = default_file().ok().filter(|default| default == file);
     let Some(folder) = default.as_deref().and_then(Path::parent) else { return Ok(()) };
     std::fs::create_dir_all(folder).map_err(|error| Failure::File {
-        doing: "making",
+        doing: FileStep::Making,
         path: folder.to_owned(),
         error,
     })

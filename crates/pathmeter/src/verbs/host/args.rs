@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueHint};
-use pathmeter_measure::under::Under;
+use pathmeter_measure::condition::under::Under;
 use pathmeter_model::MOST_REPLICATES;
 
 use crate::arguments::of_page;

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{TimeComparison, TimeRow, TimeVerdict};
 use pathmeter_report::time_comparison_table;
 
 use super::args::HostCompareArgs;
 use super::session::select;
 use super::sides::{Side, TimedSides};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 
 /// Compares the two sides, and puts the comparison out.

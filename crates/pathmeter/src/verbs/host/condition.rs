@@ -1,11 +1,11 @@
 //! What processes on this machine are measured under.
 
+use crate::failure::Failure;
 use pathmeter_host::{
     Condition, Limit, Programs, ProgramsError, SessionError, Setting as Live, TracepointError,
     tracepoint_number,
 };
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::under::Under;
+use pathmeter_measure::condition::under::Under;
 use pathmeter_model::suggestion::suggest;
 use pathmeter_vm::Setting;
 
@@ -123,7 +123,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use pathmeter_measure::failure::Exit;
+    use crate::failure::Exit;
 
     #[test]
     fn who_lacks_a_right_has_used_the_command_well_whatever_the_setting() {

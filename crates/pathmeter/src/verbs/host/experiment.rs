@@ -1,12 +1,12 @@
 //! `pathmeter host experiment`: the times of the threads' own programs on this machine.
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_model::TIME_MARGIN;
 use pathmeter_report::{Style, host_experiment_page};
 
 use super::args::{HostExperimentArgs, SessionArgs};
 use super::condition::read_conditions;
 use super::session::take_times;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::{Places, failed};
 use crate::screen::output::{self, Screen};
 use crate::verbs::experiment::{GAP, choose};

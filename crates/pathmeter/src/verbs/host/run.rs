@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use pathmeter_host::Condition;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::subject::times;
 use pathmeter_model::{Boots, Status, TIME_MARGIN, Times};
 use pathmeter_report::times_table;
@@ -14,6 +13,7 @@ use super::session::{choose_cpu, refuse_idle, select, take_times, would_change_n
 use super::sides::nothing_to_compare;
 use super::{compare, experiment};
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination;
 use crate::screen::output::{self, Screen};

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use pathmeter_host::{Condition, Progress, Wanted, allowed_cpus, host_paths};
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::times;
 use pathmeter_model::{Boots, MOST_REPLICATES, Times};
 
 use super::args::SessionArgs;
 use crate::arguments::RowArgs;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 
@@ -96,5 +96,5 @@ pub(super) fn select(rows: &RowArgs, documents: &[&Path]) -> Result<Selection, F
     let of_documents = sessions.flat_map(|times| &times.paths);
     let known: Vec<&str> =
         paths.iter().map(|path| path.name).chain(of_documents.map(|path| &*path.path)).collect();
-    Selection::new(&rows.only.only, &known)
+    Ok(Selection::new(&rows.only.only, &known)?)
 }

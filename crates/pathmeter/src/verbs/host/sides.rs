@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use pathmeter_host::Condition;
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::{is_timed, lab_words, times};
 use pathmeter_model::{Boots, Host, TIME_MARGIN, TimeComparison, Times};
+use pathmeter_plan::FileStep;
 
 use super::args::SessionArgs;
 use super::condition::{read_conditions, refuse_conditions};
 use super::session::{choose_cpu, refuse_idle, take_times};
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 
 /// Where the times of a side come from.
@@ -116,10 +117,10 @@ fn read(path: &Path) -> Result<Boots, Failure> {
     if let Err(error) = path.metadata()
         && lab_words(path).is_none()
     {
-        return Err(Failure::File { doing: "reading", path: path.to_owned(), error });
+        return Err(Failure::File { doing: FileStep::Reading, path: path.to_owned(), error });
     }
     if is_timed(path) {
-        return times(path);
+        return Ok(times(path)?);
     }
     Err(Failure::Usage {
         message: format!("{} is measured in instructions, and not in time", path.display()),

@@ -9,11 +9,11 @@ use std::path::Path;
 use pathmeter_vm::{Cpu, Lack, Looked, PROFILES, Priced, Profile, Sourced};
 
 use super::args::CpusArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::Named;
 use crate::screen::output::{self, Screen};
 use machine::Machine;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_model::suggestion::suggest;
 
 /// Lists them, shows one, or writes this machine's.

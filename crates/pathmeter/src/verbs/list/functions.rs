@@ -8,15 +8,15 @@ use serde::Serialize;
 use wildmatch::WildMatch;
 
 use super::args::FunctionsArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
 use crate::subject_files::find_files;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::points;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
+use pathmeter_measure::subject::points;
 
 /// The document of `--json`, `pathmeter.functions/1`.
 #[derive(Serialize)]

@@ -6,9 +6,9 @@ use pathmeter_report::{PathRow, paths_table};
 use serde::Serialize;
 
 use super::args::PathsArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::path_result::unit;
+use pathmeter_measure::path::result::unit;
 
 /// The document of `--json`, `pathmeter.paths/1`.
 #[derive(Serialize)]

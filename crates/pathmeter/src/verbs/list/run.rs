@@ -3,8 +3,8 @@
 use super::args::{ListArgs, ListWhat};
 use super::{cpus, functions, paths};
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Lists what was asked for.
 pub(crate) fn run(

@@ -6,15 +6,16 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use pathmeter_plan::FileStep;
 use pathmeter_probes::Suite;
 use pathmeter_vm::PROFILES;
 
 use super::args::{CompletionsArgs, ManArgs};
+use crate::failure::{Exit, Failure};
 use crate::screen::destination;
 use crate::screen::output;
 use crate::verbs::experiment;
 use crate::verbs::settings::BUNDLED;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// What bash's script does beside what the command line's definition tells.
 const POINTS_IN_BASH: &[u8] = include_bytes!("points.bash");
@@ -85,7 +86,7 @@ pub(crate) fn pages(args: &ManArgs, command: &Command) -> Result<Exit, Failure> 
         None => output::print(&page(&command)?)?,
         Some(folder) => {
             std::fs::create_dir_all(folder).map_err(|error| {
-                let (doing, path) = ("making the folder", folder.to_owned());
+                let (doing, path) = (FileStep::MakingFolder, folder.to_owned());
                 Failure::File { doing, path, error }
             })?;
             write_all(&command, folder)?;

@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use pathmeter_gate::EventGate;
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::additions::Probes;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject::Subject;
 
 use super::args::MeasureArgs;
 use crate::command_line::given::Given;
 use crate::comparison::judge::{Judge, budget};
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::setup::open_results;
@@ -43,7 +42,7 @@ impl<'a> Request<'a> {
         let args = &*args;
         args.guest.refuse_pairs()?;
         let subject = Subject::open(&args.subject)?;
-        let probes = Probes::new(args.probes.to_beside(), args.guest.size(), &args.rows.only.only)?;
+        let probes = Probes::new(args.probes.additions(), args.guest.size(), &args.rows.only.only)?;
         let more = probes.names();
         let names: Vec<&str> =
             subject.paths().into_iter().chain(more.iter().map(String::as_str)).collect();
@@ -51,7 +50,7 @@ impl<'a> Request<'a> {
         let budget = budget(args.budget.as_deref(), screen)?;
         if let Some(budget) = &budget {
             let help = "compare two subjects: pathmeter compare BASE NEW --check";
-            budget.refuse_increases(help).map_err(to_failure)?;
+            budget.refuse_increases(help)?;
         }
         let inputs: Vec<&Path> =
             [&*args.subject].into_iter().chain(args.budget.as_deref()).collect();

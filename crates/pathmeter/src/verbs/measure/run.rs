@@ -6,12 +6,12 @@ use pathmeter_model::{Measurement, Status};
 use super::args::MeasureArgs;
 use super::request::Request;
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::beside::Probes;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_measure::path::additions::Probes;
 use pathmeter_measure::subject::Subject;
 
 /// Measures the subject and puts its result out.
@@ -43,5 +43,5 @@ fn measure_subject(
     };
     let (session, images) = setup::prepare(&args.guest, interrupt::listen(), &[&path])?;
     let board = Board::new(screen);
-    board.during(images[0].subject().name, |it| probes.measure(&session, &images[0], it))
+    Ok(board.during(images[0].subject().name, |it| probes.measure(&session, &images[0], it))?)
 }

@@ -10,14 +10,14 @@ use pathmeter_pack::{FileArg, Note, Packing};
 use pathmeter_plan::{PlanProgram, WantedProgram};
 
 use crate::arguments::{GuestArgs, variable};
+use crate::failure::Failure;
 use crate::packing::named_by_shell;
 use crate::setup;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::PackedProgram;
+use pathmeter_measure::program::packed::PackedProgram;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::CellProgram;
+use pathmeter_measure::subject::image::Image;
 
 /// How guests run, as options of a command line.
 #[derive(Clone, Debug, Default)]
@@ -124,9 +124,9 @@ impl Bench {
             env: &env,
             stdin: wanted.stdin.as_deref().map(Path::new),
         });
-        let packed = packed.map_err(Failure::Packing)?;
+        let packed = packed?;
         packed.notes.iter().for_each(note);
-        CellProgram::new(packed, usual.runs(), usual.memory, wanted.exit_code)
+        Ok(CellProgram::new(packed, usual.runs(), usual.memory, wanted.exit_code)?)
     }
 }
 

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use pathmeter_plan::FileStep;
 use pathmeter_plan::KernelState;
 use tempfile::TempDir;
 
@@ -19,9 +20,9 @@ use super::loaded::{absolute, change_to, folder_of};
 use super::node::{failed, format_counts, node};
 use super::share;
 use crate::build_command::{Built, build};
+use crate::failure::{Exit, Failure};
 use crate::git;
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
 
 /// A build that failed with less room than this is not the commit's fault, in bytes.
@@ -179,7 +180,7 @@ impl Site<'_> {
         // A kernel of the commit before must not pass for this one's.
         match fs::remove_file(&image) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure::File { doing: "removing", path: image, error });
+                return Err(Failure::File { doing: FileStep::Removing, path: image, error });
             }
             _ => {}
         }
@@ -216,7 +217,7 @@ impl Site<'_> {
 }
 
 fn read_kernel(path: PathBuf) -> Result<Vec<u8>, Failure> {
-    fs::read(&path).map_err(|error| Failure::File { doing: "reading", path, error })
+    fs::read(&path).map_err(|error| Failure::File { doing: FileStep::Reading, path, error })
 }
 
 /// Whether a build in this folder had room.

@@ -16,9 +16,9 @@ use super::measured::{Measured, Stand};
 use super::node::{failed, format_counts, node};
 use super::pace::Pace;
 use super::share;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::threads::each;
 use pathmeter_model::Measurement;
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use pathmeter_plan::{KernelFolder, KernelState, WantedCommits};
 
+use crate::failure::Failure;
 use crate::git;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Failure;
 use pathmeter_model::clean;
 
 /// Most commits of a range: who forgets its beginning names all of a tree's.

@@ -4,8 +4,8 @@
 use pathmeter_plan::{Placed, Wanted};
 
 use super::bench::Bench;
+use crate::failure::Failure;
 use crate::verbs::settings::Set;
-use pathmeter_measure::failure::Failure;
 
 /// The conditions of cells, each as `--under` takes it, with one space between settings; None is
 /// the default. One may occur twice.

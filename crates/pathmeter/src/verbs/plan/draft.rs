@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 use pathmeter_plan::{
-    Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
+    FileStep, Placed, Plan, PlanImage, PlanProgram, PlanSchema, Wanted, WantedError, WantedProgram,
 };
 
 use super::args::DraftArgs;
@@ -14,13 +14,13 @@ use super::commits::Commits;
 use super::conditions::conditions;
 use super::loaded::{absolute, change_to, folder_of, qemu};
 use super::product::Product;
+use crate::failure::{Exit, Failure};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::save;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
+use pathmeter_measure::session::cell::CellProgram;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::subject::{is_document_file, lab_words};
 use pathmeter_model::suggestion::add_suggestion;
 
@@ -104,7 +104,7 @@ fn describe_needs(plan: &Plan, output: &Path) -> String {
 /// There is none, or something in it is wrong.
 pub(super) fn read(path: &Path) -> Result<Wanted, Failure> {
     use std::io::Read as _;
-    let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+    let failed = |error| Failure::File { doing: FileStep::Reading, path: path.to_owned(), error };
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MOST_BYTES).read_to_string(&mut text).map_err(failed)?;
@@ -221,7 +221,7 @@ impl Draft<'_> {
             let image = Image::open(&find_kernel(name, self.screen)?)?;
             let place = lab_words(name).is_none().then(|| text(name)).transpose()?;
             let (subject, sha256) = (image.subject().name, image.sha256().to_owned());
-            Ok((image, PlanImage { subject, sha256, place }))
+            Ok::<_, Failure>((image, PlanImage { subject, sha256, place }))
         });
         let mut images = Failure::gather(opened)?;
         images.sort_by(|(_, one), (_, other)| one.cmp(other));
@@ -262,7 +262,7 @@ impl Draft<'_> {
             subject_error(&format!("{}: {error}", subject.text), "correct the pattern")
         })?;
         let found = found.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::File {
-            doing: "reading",
+            doing: FileStep::Reading,
             path: error.path().to_owned(),
             error: error.into(),
         })?;
@@ -306,7 +306,7 @@ impl Draft<'_> {
                 exit_code,
                 files: program.packed.file_hashes(),
             };
-            Ok((program, about))
+            Ok::<_, Failure>((program, about))
         };
         Failure::gather(wanted.iter().map(pack))
     }

@@ -4,8 +4,8 @@ use pathmeter_plan::{EmitError, Engine, Job, emit};
 
 use super::args::EmitArgs;
 use super::loaded::read;
+use crate::failure::{Exit, Failure};
 use crate::screen::output;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Prints the file that the engine needs.
 pub(super) fn run(args: &EmitArgs) -> Result<Exit, Failure> {

@@ -7,9 +7,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pathmeter_plan::{Cell, Plan};
-
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
+use pathmeter_plan::{Cell, FileStep, Plan};
 
 /// Longest plan that is read: some million cells.
 const MOST_BYTES: u64 = 512 << 20;
@@ -19,7 +18,7 @@ const MOST_BYTES: u64 = 512 << 20;
 /// # Errors
 /// There is none, or it is no plan.
 pub(super) fn read(path: &Path) -> Result<Plan, Failure> {
-    let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+    let failed = |error| Failure::File { doing: FileStep::Reading, path: path.to_owned(), error };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
@@ -38,7 +37,7 @@ pub(super) fn enter(path: &Path, plan: &Plan) -> Result<(), Failure> {
 /// The same, so that other paths are relative to `folder`.
 pub(super) fn change_to(folder: &Path) -> Result<(), Failure> {
     std::env::set_current_dir(folder).map_err(|error| Failure::File {
-        doing: "entering",
+        doing: FileStep::Entering,
         path: folder.to_owned(),
         error,
     })
@@ -53,7 +52,7 @@ pub(super) fn folder_of(path: &Path) -> PathBuf {
 /// The same path wherever this process is.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::File {
-        doing: "finding",
+        doing: FileStep::Finding,
         path: path.to_owned(),
         error,
     })

@@ -5,20 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use pathmeter_model::{Measurement, Status};
+use pathmeter_model::Status;
 use pathmeter_plan::{Cell, Plan};
-use pathmeter_vm::is_late;
 
 use super::args::RunnerArgs;
 use super::bench::{Bench, Options, refuse_changed};
 use super::loaded::{enter, qemu};
+use crate::failure::Failure;
 use crate::screen::output::{self, Screen};
 use crate::subject_files::find_kernel;
-use pathmeter_measure::cell::{self, CellProgram};
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::session::cell::{self, CellProgram};
 use pathmeter_measure::session::{Report, Session};
+use pathmeter_measure::subject::image::Image;
 
 /// A plan on this machine.
 pub(super) struct Stand<'a> {
@@ -74,20 +73,19 @@ impl<'a> Stand<'a> {
     /// # Errors
     /// It can't be measured; or what lies here is not what was planned.
     pub(super) fn measure(&self, cell: &Cell, progress: Report<'_>) -> Result<Measured, Failure> {
-        let session = self.bench.session(cell.cpu.as_deref())?;
+        let session = self.bench.session(cell.cpu.as_deref())?.refuse_late();
         let image = self.image(cell.image)?;
         let image = self.bench.under(&image, cell.under.as_deref())?;
         let program = cell.program.map(|number| self.program(number)).transpose()?;
         self.refuse_another(cell, (&session, &image, program.as_deref()))?;
         let result = match self.limit {
-            None => cell::measure(&session, &image, program.as_deref(), progress),
+            None => Ok(cell::measure(&session, &image, program.as_deref(), progress)?),
             Some(limit) => {
                 let ends = session.until(Instant::now() + Duration::from_secs(limit));
                 let result = cell::measure(&ends, &image, program.as_deref(), progress);
-                result.map_err(|failure| self.over_limit(cell, limit, failure))
+                result.map_err(|error| self.over_limit(cell, limit, error.into()))
             }
         }?;
-        refuse_late(&result)?;
         let has_failed_path = result.paths.iter().any(|path| path.status == Status::Failed);
         Ok(Measured { bytes: output::json(&result)?, has_failed_path })
     }
@@ -159,18 +157,4 @@ fn refuse_other(plan: &Path, what: &str, planned: &str, here: &str) -> Result<()
         "it was made for {what} {planned}, and this machine has {here}: no result would be the same"
     );
     Err(Failure::Unplanned { subject: plan.to_owned(), what })
-}
-
-/// Refuses a result in which a path took too long, which depends on the machine.
-fn refuse_late(result: &Measurement) -> Result<(), Failure> {
-    let failed = result.paths.iter().filter(|path| path.status == Status::Failed);
-    let mut late = failed.filter_map(|path| Some((path, path.reason.as_ref()?)));
-    match late.find(|(_, reason)| is_late(reason)) {
-        None => Ok(()),
-        Some((path, reason)) => Err(Failure::Late {
-            subject: result.subject.name.clone(),
-            path: path.path.clone(),
-            reason: reason.clone(),
-        }),
-    }
 }

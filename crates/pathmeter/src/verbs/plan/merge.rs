@@ -4,9 +4,10 @@ use pathmeter_plan::{Folder, Left, MergeError, merge};
 
 use super::args::MergeArgs;
 use super::node::failed;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats;
 use crate::screen::output::{self, Screen, print_line};
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 
 /// What to do about a result that was left out.
 const LOST: &str = "no folder has this cell's result: have it measured again, pathmeter plan run \
@@ -30,7 +31,9 @@ pub(super) fn run(args: &MergeArgs, screen: &Screen) -> Result<Exit, Failure> {
     let (results, new) = (merged.results, merged.new);
     output::print(format!("{results} results, {new} of them new\n").as_bytes())?;
     let lost = merged.left.into_iter().filter(|left| left.is_lost);
-    let lost = lost.map(|Left { path, what, .. }| Failure::PlanResult { path, what, help: LOST });
+    let lost = lost.map(|Left { path, what, .. }| {
+        Failure::from(MeasureError::PlanResult { path, what, help: LOST })
+    });
     formats::failed(lost.collect())?;
     Ok(Exit::Done)
 }

@@ -1,7 +1,7 @@
 //! What the verbs of `plan` share: errors of folders as failures, sums in words, and this machine's
 //! name.
 
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 use pathmeter_plan::{FolderError, node_name};
 
 /// The same as a failure.

@@ -6,10 +6,10 @@ use std::thread::available_parallelism;
 use pathmeter_plan::Cell;
 
 use super::bench::Bench;
-use pathmeter_measure::cell::{self, CellProgram};
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use crate::failure::Failure;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::{self, CellProgram};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 
 /// A CPU as the user names it, and its session.

@@ -10,10 +10,10 @@ use super::cells::{class, exit};
 use super::loaded::{absolute, cells, read};
 use super::measured::Stand;
 use super::node::{failed, node};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen, print_line};
 use crate::screen::progress::Board;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::results::sha256;
+use pathmeter_measure::digest::sha256;
 
 /// Measures the cells and compares them with what is there.
 pub(super) fn run(args: &RecheckArgs, screen: &Screen) -> Result<Exit, Failure> {

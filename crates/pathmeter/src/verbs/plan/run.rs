@@ -2,8 +2,8 @@
 
 use super::args::{PlanArgs, PlanVerb};
 use super::{build, cells, draft, emit, merge, recheck, status};
+use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Does what the user chose.
 pub(crate) fn run(args: &PlanArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 use pathmeter_plan::{ChosenShard, ShardArg, choose};
 
 use super::node::variable;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
-use pathmeter_measure::failure::Failure;
 
 /// The shard of this task; None for all.
 ///

@@ -9,8 +9,8 @@ use pathmeter_plan::{FailedCell, FailureClass, Folder, FolderError, Plan, Status
 use super::args::PlanStatusArgs;
 use super::loaded::read;
 use super::node::failed;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// Cells of a kind that are shown.
 const MOST_SHOWN: usize = 20;

@@ -17,7 +17,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::comparison::explanation::ExplainedComparison;
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::subject;
 
 /// What stands before JSON that some editors wrote.
@@ -73,7 +74,9 @@ impl Input {
             return Ok(Self::Kernel(path.to_owned()));
         };
         parse(&bytes).map_err(|fault| match fault {
-            Fault::Result(error) => Failure::ResultFile { path: path.to_owned(), error },
+            Fault::Result(error) => {
+                MeasureError::ResultFile { path: path.to_owned(), error }.into()
+            }
             Fault::Document(what) => Failure::Document { path: path.to_owned(), what },
         })
     }

@@ -6,8 +6,8 @@ use pathmeter_report::{HeatBase, MOST_SLOPES, heat_map_svg, slopes_svg};
 use super::args::ReportArgs;
 use super::input::Input;
 use super::sections::Report;
+use crate::failure::{Exit, Failure};
 use crate::screen::destination::Destination;
-use pathmeter_measure::failure::{Exit, Failure};
 
 /// What the user writes for "each kernel relative to the one before".
 const BEFORE: &str = "before";

@@ -1,9 +1,8 @@
 //! What `report` refuses before it reads a subject.
 
-use pathmeter_measure::failure::Failure;
-
 use super::args::ReportArgs;
 use crate::command_line::given::{Given, Need, Needs};
+use crate::failure::Failure;
 use crate::results_folder::expanded;
 use crate::screen::output::Screen;
 use crate::subject_files::find_files;

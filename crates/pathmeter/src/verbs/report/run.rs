@@ -6,8 +6,8 @@ use pathmeter_model::{Measurement, SettingOutcome, Status, Verdict, clean};
 use pathmeter_report::{PageSection, report_page};
 
 use super::args::ReportArgs;
+use crate::failure::{Exit, Failure};
 use crate::screen::output::{self, Screen};
-use pathmeter_measure::failure::{Exit, Failure};
 
 use super::input::Input;
 use super::sections::Report;

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
+use pathmeter_measure::path::selection::{Selection, is_selected};
+use pathmeter_measure::recording::cache::recordings;
 use pathmeter_measure::recording::{Inlined, RecordablePath};
-use pathmeter_measure::recordings::recordings;
-use pathmeter_measure::selection::{Selection, is_selected};
 use pathmeter_measure::session::Session;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::at_once;
 use pathmeter_model::{
     Comparison, Joined, Measurement, Status, Threshold, Unit, compare, differences as unlike,
@@ -21,6 +20,7 @@ use super::args::ReportArgs;
 use super::input::Input;
 use crate::comparison::differences::differences;
 use crate::comparison::{causes, explanation};
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::screen::progress::Board;
 use crate::setup;
@@ -96,8 +96,10 @@ impl<'a> Report<'a> {
         if let Some(session) = &self.session {
             let session = session.narrow_to(|path| is_selected(&self.args.only, path));
             let board = Board::new(self.screen);
-            let one =
-                |image: &Image| board.during(image.subject().name, |it| session.measure(image, it));
+            let one = |image: &Image| {
+                let name = image.subject().name;
+                board.during(name, |it| session.measure(image, it)).map_err(Failure::from)
+            };
             results = in_pairs(&self.images, &one)?;
         }
         let mut kernels = results.into_iter().zip(std::mem::take(&mut self.images));
@@ -366,17 +368,13 @@ fn name_subjects(names: &[&str]) -> String {
 }
 
 /// Keeps what was found, and what was not as one of the `failures` that the page states.
-fn keep<T>(
-    found: Result<Vec<Result<T, Failure>>, Failure>,
+fn keep<T, E: Into<Failure>>(
+    found: Result<Vec<Result<T, E>>, E>,
     failures: &mut Vec<Failure>,
     mut keep: impl FnMut(T),
 ) -> Result<(), Failure> {
-    let found = match found {
-        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
-        found => found.unwrap_or_else(|failure| vec![Err(failure)]),
-    };
-    for one in found {
-        match one {
+    for one in found.unwrap_or_else(|error| vec![Err(error)]) {
+        match one.map_err(Into::into) {
             Ok(one) => keep(one),
             Err(Failure::Interrupted) => return Err(Failure::Interrupted),
             Err(failure) => failures.push(failure),

@@ -1,12 +1,12 @@
 //! Times in a report: of one session or of two sides, in sections of their own.
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_model::{Boots, Summary, TIME_MARGIN, TimeComparison, TimesConfiguration};
 use pathmeter_report::PageSection;
 
 use super::input::Input;
 use super::sections::Report;
+use crate::failure::Failure;
 
 impl Input {
     /// The names of the paths of a document of which paths are chosen.

@@ -14,9 +14,9 @@ use crate::arguments::{
 };
 use crate::arguments::{Words, words};
 use pathmeter_gate::{EventGate, USUAL};
-use pathmeter_measure::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
-use pathmeter_measure::program_point_windows::ProgramWindow;
-use pathmeter_measure::program_slope::ProgramSlope;
+use pathmeter_measure::benchmark::framework::{FRAMEWORKS, Framework, MOST_ITERATIONS};
+use pathmeter_measure::program::point_windows::ProgramWindow;
+use pathmeter_measure::program::slope::ProgramSlope;
 
 const EXAMPLES: &str = "\
 The program is executed unmodified, in a guest that has its files and nothing else of this \

@@ -2,20 +2,20 @@
 
 use std::ffi::OsString;
 
-use pathmeter_measure::benchmarks::Benchmarks;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::framework::Framework;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::benchmark::Benchmarks;
+use pathmeter_measure::benchmark::framework::Framework;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::packed::memory_for;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_model::{Measurement, Status};
 use pathmeter_pack::Packed;
 
 use super::args::RunArgs;
 use crate::arguments::Words;
 use crate::comparison::sides::Sides;
+use crate::failure::{Exit, Failure};
 use crate::packing;
 use crate::screen::output::Screen;
 
@@ -71,7 +71,8 @@ pub(crate) fn results(
             exit_code: args.exit_code,
         };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            benchmarks.measure([session, &session.with_memory(memory)], image, progress)
+            let sessions = [session, &session.with_memory(memory)];
+            benchmarks.measure(sessions, image, progress).map_err(Failure::from)
         }
     });
     let measures: Vec<_> = measures.collect();

@@ -8,9 +8,10 @@ use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process;
 
-use pathmeter_measure::failure::{Exit, Failure};
 use pathmeter_measure::interrupt;
+use pathmeter_plan::FileStep;
 
+use crate::failure::{Exit, Failure};
 use crate::screen::output;
 
 /// The files, with [`PLACE`] for the probe's name, in names and texts.
@@ -64,7 +65,7 @@ fn failed(path: &Path, error: io::Error) -> Failure {
             help: "choose another name, or another folder to write it in".to_owned(),
         };
     }
-    Failure::File { doing: "writing", path: path.to_owned(), error }
+    Failure::File { doing: FileStep::Writing, path: path.to_owned(), error }
 }
 
 #[cfg(test)]

@@ -6,17 +6,17 @@ use std::sync::{Mutex, PoisonError};
 use super::args::RunArgs;
 use crate::arguments::Words;
 use crate::comparison::sides::Sides;
+use crate::failure::Failure;
 use crate::packing;
 use crate::screen::output::Screen;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
-use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::program_point_windows::{ProgramWindow, refuse_twice};
-use pathmeter_measure::program_result::{self, Asked};
-use pathmeter_measure::selection::{may_be_call, refuse_unknown_calls};
+use pathmeter_measure::path::selection::{may_be_call, refuse_unknown_calls};
+use pathmeter_measure::program::packed::memory_for;
+use pathmeter_measure::program::point_windows::{ProgramWindow, refuse_twice};
+use pathmeter_measure::program::result::{self as program_result, Asked};
+use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::session::{Report, Session};
 use pathmeter_measure::subject::Subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_model::Measurement;
 use pathmeter_trace::AlsoCounted;
 
@@ -46,7 +46,7 @@ pub(crate) fn results(
             windows: &args.window,
         };
         move |session: &Session, image: &Image, progress: Report<'_>| {
-            program.measure(session, image, &asked, progress)
+            program.measure(session, image, &asked, progress).map_err(Failure::from)
         }
     });
     let measures: Vec<_> = measures.collect();
@@ -108,7 +108,7 @@ impl NamedInKernels {
     pub(super) fn refuse_unknown(self, args: &RunArgs) -> Result<(), Failure> {
         let calls = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         let windows: Vec<&str> = args.window.iter().map(ProgramWindow::name).collect();
-        refuse_unknown_calls(&args.rows.only.only, &Vec::from_iter(calls), &windows)
+        Ok(refuse_unknown_calls(&args.rows.only.only, &Vec::from_iter(calls), &windows)?)
     }
 }
 
@@ -123,7 +123,7 @@ fn programs(args: &RunArgs, screen: &Screen) -> Result<Vec<CellProgram>, Failure
     let needed = packed.iter().map(|packed| memory_for(packed.bytes)).max().unwrap_or(0);
     let memory = args.guest.memory.max(needed);
     let program = |packed| CellProgram::new(packed, args.guest.runs(), memory, args.exit_code);
-    packed.into_iter().map(program).collect()
+    Ok(packed.into_iter().map(program).collect::<Result<_, _>>()?)
 }
 
 /// There is nothing to run. Results do not hold the files of their program, but its words.

@@ -7,14 +7,13 @@ use super::benchmarks;
 use crate::command_line::given::{Given, Need, Needs};
 use crate::comparison::judge::budget;
 use crate::comparison::sides::{refuse_few, subjects};
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::screen::formats::{Formats, Places};
 use crate::screen::output::Screen;
 use crate::setup::open_results;
 use crate::subject_files::find_files;
 use pathmeter_gate::BudgetFile;
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Pair;
+use pathmeter_measure::subject::image::Pair;
 use pathmeter_measure::subject::{self, Subject};
 use pathmeter_model::Measurement;
 use pathmeter_report::{Placement, Shown};
@@ -125,7 +124,7 @@ fn checkable_alone(budget: Option<&BudgetFile>) -> Result<(), Failure> {
     let help = "name NEW, or another program (--against COMMAND), two conditions (--under A \
                 --under B) or CPUs (--cpu A --cpu B)";
     match budget {
-        Some(budget) => budget.refuse_increases(help).map_err(to_failure),
+        Some(budget) => budget.refuse_increases(help).map_err(Failure::from),
         None => Err(Failure::Usage {
             message: "--check has nothing to compare KERNEL with".to_owned(),
             help: help.to_owned(),

@@ -11,12 +11,12 @@ use crate::command_line::given::Given;
 use crate::comparison::causes;
 use crate::comparison::judge::{Judge, note_uncompared};
 use crate::comparison::sides::two;
+use crate::failure::{Exit, Failure};
 use crate::screen::formats::Formats;
 use crate::screen::output::Screen;
 use pathmeter_gate::BudgetFile;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::process_choice::of_process;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::process_choice::of_process;
 use pathmeter_measure::subject::Subject;
 
 /// Runs the program, or reads earlier results of it, and puts the document out.

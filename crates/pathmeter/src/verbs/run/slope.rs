@@ -2,18 +2,17 @@
 
 use std::os::unix::ffi::OsStringExt;
 
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::packed_program::memory_for;
-use pathmeter_measure::process_choice::of_process;
-use pathmeter_measure::program_point_windows::refuse_twice;
-use pathmeter_measure::program_result::Asked;
-use pathmeter_measure::program_slope::ProgramSlope;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
+use pathmeter_measure::program::packed::memory_for;
+use pathmeter_measure::program::point_windows::refuse_twice;
+use pathmeter_measure::program::process_choice::of_process;
+use pathmeter_measure::program::result::Asked;
+use pathmeter_measure::program::slope::ProgramSlope;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::CellProgram;
 use pathmeter_measure::subject;
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 use pathmeter_model::{LEAST_LATER_RUNS, Measurement, ProgramSlopeResult};
 use pathmeter_pack::Packed;
@@ -22,6 +21,7 @@ use pathmeter_trace::AlsoCounted;
 
 use super::args::RunArgs;
 use super::program::{self, NamedInKernels};
+use crate::failure::{Exit, Failure};
 use crate::packing;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
@@ -87,7 +87,7 @@ fn programs(
         let packed = Packed { arguments, ..packed.clone() };
         CellProgram::new(packed, args.guest.runs(), memory, args.exit_code)
     };
-    slope.steps.iter().map(program).collect()
+    Ok(slope.steps.iter().map(program).collect::<Result<_, _>>()?)
 }
 
 /// The result with each number, two at a time.
@@ -120,7 +120,7 @@ fn results(
             None => Ok(result),
         }
     });
-    measured.into_iter().collect()
+    Ok(measured.into_iter().collect::<Result<_, _>>()?)
 }
 
 /// The program and its arguments, as documents have them.

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 
 use crate::arguments::{DocumentArgs, FormatArgs, GuestArgs, OnlyArg, PackingArgs, ResultsArg};
 use pathmeter_gate::{EventGate, USUAL};
-use pathmeter_measure::slope::Slope;
+use pathmeter_measure::condition::slope::Slope;
 
 const EXAMPLES: &str = "\
 Each setting of a set is measured alone and compared with the default: what it costs, and in which \

@@ -11,12 +11,11 @@ use pathmeter_probes::Suite;
 
 use super::args::SettingsArgs;
 use crate::comparison::judge::budget;
-use crate::failure::to_failure;
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use pathmeter_gate::BudgetFile;
 use pathmeter_gate::EventGate;
 use pathmeter_gate::judge;
-use pathmeter_measure::failure::Failure;
 
 /// Before the name of a program's row that fails the gate, so that it is told from a path.
 const PROGRAM: &str = "the program's ";
@@ -35,7 +34,7 @@ impl SettingGates {
         // Of a program the rows are known only once it was measured.
         if let Some(budget) = budget.as_ref().filter(|_| args.packing.command.is_empty()) {
             let names: Vec<&str> = Suite::Exact.paths().iter().map(|path| path.name).collect();
-            budget.check_early(&names).map_err(to_failure)?;
+            budget.check_early(&names)?;
         }
         Ok(Some(Self { events, budget }))
     }
@@ -50,7 +49,7 @@ impl SettingGates {
         let Some(budget) = &self.budget else { return Ok(()) };
         let mut all = base.clone();
         all.paths.extend(program.into_iter().flat_map(|program| program.paths.clone()));
-        budget.check(&[all.clone(), all]).map_err(to_failure)
+        budget.check(&[all.clone(), all]).map_err(Failure::from)
     }
 
     /// What it makes of a setting's row; `base` is the default, `new` the kernel under the setting.

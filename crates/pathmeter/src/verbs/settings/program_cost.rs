@@ -3,8 +3,9 @@
 use pathmeter_model::{Measurement, SettingCost, SettingOutcome, SettingRow, Threshold, compare};
 
 use super::under::{Under, obstacle};
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use crate::failure::Failure;
+use pathmeter_measure::error::MeasureError;
+use pathmeter_measure::subject::image::Image;
 
 impl Under<'_> {
     /// The row with what the setting costs the program, whose default is `base`. Under some
@@ -18,10 +19,13 @@ impl Under<'_> {
         let new = match self.run(image) {
             Ok(Some(new)) => new,
             Ok(None) => return Ok(row),
-            Err(failure @ (Failure::Interrupted | Failure::PlanResult { .. })) => {
+            Err(
+                failure
+                @ (Failure::Interrupted | Failure::Measure(MeasureError::PlanResult { .. })),
+            ) => {
                 return Err(failure);
             }
-            Err(Failure::Kernel { error, .. }) => {
+            Err(Failure::Measure(MeasureError::Kernel { error, .. })) => {
                 let (_, reason) = obstacle(&error);
                 return Ok(failed(row, &reason));
             }

@@ -1,7 +1,6 @@
 //! What the arguments of `settings` come to, before the first guest is started.
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::selection::Selection;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::subject;
 use pathmeter_probes::Suite;
 
@@ -9,6 +8,7 @@ use super::args::SettingsArgs;
 use super::gate::SettingGates;
 use super::set::Set;
 use crate::command_line::given::{Given, Need, Needs};
+use crate::failure::Failure;
 use crate::screen::formats::Places;
 use crate::screen::output::Screen;
 use crate::setup::open_results;

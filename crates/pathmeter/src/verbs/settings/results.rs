@@ -1,10 +1,9 @@
 //! What the settings of a kernel cost, on one CPU or on several.
 
+use crate::failure::Exit;
 use pathmeter_model::{SettingOutcome, SettingRow, SettingsResult, gate_lines};
 use pathmeter_report::{Rows, Style, settings_tables};
 use serde::Serialize;
-
-use pathmeter_measure::failure::Exit;
 
 /// A document for one CPU; for several a list of them, in the order in which they were named.
 #[derive(Serialize)]

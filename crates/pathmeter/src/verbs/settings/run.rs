@@ -10,16 +10,16 @@ use super::set::Set;
 use super::under::Under;
 use crate::command_line::given::Given;
 use crate::comparison::sides::refuse_few;
+use crate::failure::{Exit, Failure};
 use crate::packing::pack_cell_program;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::cell::CellProgram;
-use pathmeter_measure::failure::{Exit, Failure};
-use pathmeter_measure::image::Image;
 use pathmeter_measure::interrupt;
-use pathmeter_measure::modules::Modules;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::CellProgram;
+use pathmeter_measure::subject::image::Image;
+use pathmeter_measure::subject::modules::Modules;
 
 /// Measures the kernel under each setting, and puts out what they cost.
 pub(crate) fn run(

@@ -7,12 +7,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::failure::Failure;
 use pathmeter_vm::Condition;
 use serde::Deserialize;
 use toml::Spanned;
 
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::under::condition;
+use pathmeter_measure::condition::under::condition;
 use pathmeter_model::suggestion::{add_suggestion, suggest};
 
 /// Sets that are bundled, by name.

@@ -4,8 +4,8 @@ use pathmeter_model::{Measurement, SideInfo, SlopeResult, SlopeRows, SlopeSchema
 use pathmeter_vm::Condition;
 
 use super::under::{AT_A_TIME, Under};
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::slope::Slope;
+use crate::failure::Failure;
+use pathmeter_measure::condition::slope::Slope;
 use pathmeter_measure::threads::each;
 
 /// What was measured under one number.

@@ -3,12 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use pathmeter_measure::cell::{self, CellProgram};
-use pathmeter_measure::failure::Failure;
-use pathmeter_measure::image::Image;
+use pathmeter_measure::path::selection::Selection;
 use pathmeter_measure::recording::RecordablePath;
-use pathmeter_measure::selection::Selection;
 use pathmeter_measure::session::Session;
+use pathmeter_measure::session::cell::{self, CellProgram};
+use pathmeter_measure::subject::image::Image;
 use pathmeter_measure::threads::each;
 use pathmeter_model::{
     FunctionShare, Measurement, SettingOutcome, SettingRow, SettingsResult, SettingsSchema,
@@ -21,7 +20,9 @@ use super::gate::SettingGates;
 use super::set::{Entry, Set};
 use crate::comparison::causes;
 use crate::comparison::differences::differences;
+use crate::failure::Failure;
 use crate::screen::progress::Board;
+use pathmeter_measure::error::MeasureError;
 
 /// A guest's QEMU keeps to one CPU, and most machines have another.
 pub(super) const AT_A_TIME: usize = 2;
@@ -108,7 +109,7 @@ impl Under<'_> {
         let image = self.image_with(&entry.condition)?;
         let new = match self.measure(&image, None) {
             Ok(new) => new,
-            Err(Failure::Kernel { error, .. }) => {
+            Err(Failure::Measure(MeasureError::Kernel { error, .. })) => {
                 let (outcome, reason) = obstacle(&error);
                 return without(outcome, reason);
             }
@@ -157,7 +158,7 @@ impl Under<'_> {
             message: format!("--under and {condition}: {error}"),
             help: "leave one of them out".to_owned(),
         })?;
-        self.image.clone().under(&both)
+        Ok(self.image.clone().under(&both)?)
     }
 
     /// What the program costs on this kernel, if there is one.
@@ -171,7 +172,7 @@ impl Under<'_> {
         program: Option<&CellProgram>,
     ) -> Result<Measurement, Failure> {
         let name = image.subject().name;
-        self.board.during(name, |it| cell::measure(self.session, image, program, it))
+        Ok(self.board.during(name, |it| cell::measure(self.session, image, program, it))?)
     }
 }
 

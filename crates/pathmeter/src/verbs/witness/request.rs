@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use pathmeter_measure::failure::Failure;
 use pathmeter_measure::subject::Subject;
 use pathmeter_vm::Cpu;
 use pathmeter_witness::WITNESS_CPU;
@@ -10,6 +9,7 @@ use pathmeter_witness::WITNESS_CPU;
 use super::args::WitnessArgs;
 use crate::arguments::GuestArgs;
 use crate::command_line::given::{Given, Need, Needs};
+use crate::failure::Failure;
 use crate::screen::output::Screen;
 use crate::subject_files::find_files;
 

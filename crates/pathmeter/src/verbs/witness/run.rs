@@ -8,11 +8,12 @@ use super::args::WitnessArgs;
 use super::request::Request;
 use crate::arguments::{GuestArgs, PackingArgs};
 use crate::command_line::given::Given;
+use crate::failure::{Exit, Failure};
 use crate::packing;
 use crate::screen::output::{self, Screen};
 use crate::screen::progress::Board;
 use crate::setup;
-use pathmeter_measure::failure::{Exit, Failure};
+use pathmeter_measure::error::MeasureError;
 use pathmeter_measure::interrupt;
 use pathmeter_measure::session::Report;
 use pathmeter_model::clean;
@@ -25,7 +26,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     let (Request { names, guest }, args) = Request::new(args, given, screen)?;
     let interrupt = interrupt::listen();
-    let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(Failure::Host)?;
+    let bochs = Bochs::find(args.bochs.as_deref(), &interrupt).map_err(MeasureError::Host)?;
     let names: Vec<_> = names.iter().map(PathBuf::as_path).collect();
     let (session, images) = setup::prepare(&guest, interrupt, &names)?;
     if let Some(image) = images.iter().find(|image| image.cpus() > 1) {
@@ -65,7 +66,7 @@ fn program(
         return Ok(None);
     }
     let packed = packing::pack(&packing.command, &packing.files, screen)?;
-    WitnessProgram::new(packed, guest.runs(), guest.memory).map(Some)
+    Ok(Some(WitnessProgram::new(packed, guest.runs(), guest.memory)?))
 }
 
 /// The lines of a kernel on the board.

@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use pathmeter_plan::FileStep;
 use pathmeter_vm::{CPU_SCHEMA, CpuFile, CpuidRegister, FEATURES, FeatureWord, Profile, ValueFrom};
 
 use super::deduce::{self, Printed};
-use pathmeter_measure::failure::Failure;
+use crate::failure::Failure;
 
 /// MSR 0x10a, through which Intel's CPUs say what they are not vulnerable to.
 const ARCH_CAPABILITIES: u64 = 0x10a;
@@ -47,7 +48,8 @@ impl Machine {
     /// There is no `/proc/cpuinfo`, or the CPU's vendor is neither Intel nor AMD.
     pub(crate) fn here() -> Result<Self, Failure> {
         let path = Path::new("/proc/cpuinfo");
-        let failed = |error| Failure::File { doing: "reading", path: path.to_owned(), error };
+        let failed =
+            |error| Failure::File { doing: FileStep::Reading, path: path.to_owned(), error };
         let cpuinfo = cpuinfo(&fs::read_to_string(path).map_err(failed)?);
         let line = |name: &str| cpuinfo.get(name).map_or("", String::as_str);
         let words = |name| line(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
