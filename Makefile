@@ -206,7 +206,7 @@ chaos: cargo fixtures ## 1,000 rounds of bad days, or PATHMETER_CHAOS_SECONDS=N 
 bless: cargo ## write the golden files that need no kernel anew: schemas, snapshots, seeds
 	PATHMETER_BLESS=1 INSTA_UPDATE=always $(CARGO) test --locked -p pathmeter-trace \
 		-p pathmeter-model -p pathmeter-experiment -p pathmeter-report -p pathmeter \
-		-p pathmeter-witness-pmu -p pathmeter-image
+		-p pathmeter-host -p pathmeter-image
 
 examples: cargo fixtures ## write the example outputs in README.md and docs/ anew
 	PATHMETER_BLESS=1 $(CARGO) test --locked $(HOSTED) --test e2e -- examples:: counter::
@@ -250,7 +250,7 @@ witness: cargo kernels ## check the counts with a second interpreter, Bochs; KER
 
 witness-pmu: cargo ## hold the exact counts against this processor's counter, as root; CPU=PROFILE
 	@scripts/packages.sh $(RUN_PACKAGES)
-	$(CARGO) build --release --locked -p pathmeter -p pathmeter-witness-pmu
+	$(CARGO) build --release --locked -p pathmeter -p pathmeter-host
 	@CPU='$(CPU)' KERNEL='$(KERNEL)' PIN='$(PIN)' scripts/witness-pmu.sh \
 		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter \
 		$(or $(CARGO_TARGET_DIR),target)/release/pathmeter-witness-pmu \
