@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints how large the house is: lines of Rust by crate, and words of the documents.
 #
-#   size.sh            a table of crates, then the pages from the longest on
+#   size.sh            a table of crates, how many doc comments have at most four words, then the
+#                      pages from the longest on
 #
 # A line is code, a comment (one that begins with //), or neither, if it is empty. All lines of
 # tests/ folders, of tests.rs and of *_test.rs are tests, and so is the rest of a file from the line
@@ -20,6 +21,8 @@ lines() {
 	}
 	marked && /^(pub(\([a-z]+\))? )?mod [a-z_]+ \{/ { test = 1 }
 	{ marked = /^#\[cfg\(test\)\]/ }
+	/^[ \t]*\/\/\// { words += NF - 1; documents = 1; }
+	!/^[ \t]*\/\/\// { short += documents && words <= 4; words = documents = 0 }
 	{ all[crate]++ }
 	test { tests[crate]++; next }
 	/^[ \t]*$/ { next }
@@ -39,6 +42,7 @@ lines() {
 		}
 		close("sort")
 		printf form, "all", sums["code"], sums["comments"], sums["tests"], sums["all"]
+		printf "\ndoc comments of at most four words: %d\n", short
 	}'
 }
 

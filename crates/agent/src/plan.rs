@@ -16,7 +16,6 @@ pub(crate) fn is_there() -> bool {
     sys::open(CStr::new(PLACE), flag::O_RDONLY, 0).and_then(sys::close).is_ok()
 }
 
-/// Reads `/plan`.
 pub(crate) fn read() -> Result<Plan, Trouble> {
     // Room for a byte too many, so that a plan too long is seen to be.
     let mut text = [0; MAX_PLAN + 1];

@@ -14,15 +14,11 @@ use crate::observed::Metric;
 pub struct Experiment {
     /// Its name, `what-year`.
     pub name: String,
-    /// One line.
     pub title: String,
     /// Where it was reported: author, list, date, message.
     pub source: String,
-    /// What was noticed.
     pub symptom: String,
-    /// Why.
     pub cause: String,
-    /// What was proposed.
     pub cure: String,
     /// The source's own results, as it gives them.
     pub published: Published,
@@ -47,17 +43,14 @@ pub struct Experiment {
     /// A path whose checks are shown, for each subject that has them.
     #[serde(default)]
     pub checks_of: Option<String>,
-    /// Which of its checks.
     #[serde(default)]
     pub checks: Vec<String>,
-    /// The expected results.
     #[serde(rename = "expect")]
     pub expectations: Vec<Expectation>,
     /// What the columns can and can't show, a line each.
     pub caveats: Vec<String>,
 }
 
-/// Results of the source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
@@ -65,7 +58,6 @@ pub struct Published {
     pub unit: String,
     /// Headings after the first column.
     pub columns: Vec<String>,
-    /// The rows.
     #[serde(rename = "row")]
     pub rows: Vec<PublishedRow>,
 }
@@ -88,16 +80,13 @@ pub struct HostTable {
     pub unit: HostUnit,
     /// How these times differ from the source's.
     pub caveat: String,
-    /// The rows.
     #[serde(rename = "row")]
     pub rows: Vec<HostRow>,
 }
 
-/// A unit of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum HostUnit {
-    /// Cycles of the core.
     Cycles,
     /// Nanoseconds.
     Ns,
@@ -105,7 +94,6 @@ pub enum HostUnit {
     Us,
 }
 
-/// A row of times.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostRow {
@@ -133,7 +121,6 @@ pub struct ExperimentSubject {
 pub struct ExperimentPath {
     /// A short name, used as a heading and in expectations.
     pub label: String,
-    /// The path's name.
     pub path: String,
     /// The labels of the subjects that it is for; empty if for all.
     #[serde(default)]
@@ -151,9 +138,7 @@ impl ExperimentPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CellPlace {
-    /// The subject's label.
     pub subject: String,
-    /// The path's label.
     pub path: String,
 }
 
@@ -163,12 +148,9 @@ impl CellPlace {
     }
 }
 
-/// An expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expectation {
-    /// The expectation in words.
     pub statement: String,
-    /// What makes it true.
     #[serde(flatten)]
     pub rule: Rule,
     /// Its counter-example: labels of subjects, at least one, each with the subject that is
@@ -188,7 +170,6 @@ pub enum Rule {
         /// The cell that is subtracted.
         #[serde(default)]
         right: Option<CellPlace>,
-        /// What is compared.
         #[serde(default)]
         metric: Metric,
         /// The metric of the subtracted cell, if it is another one.
@@ -206,9 +187,7 @@ pub enum Rule {
     },
     /// A check of `checks_of` in `subject` has this value, or is a number within these bounds.
     Check {
-        /// The subject's label.
         subject: String,
-        /// The check's name.
         check: String,
         /// Its value; then there are no bounds.
         #[serde(default)]
@@ -216,7 +195,6 @@ pub enum Rule {
         /// The least number that it may be.
         #[serde(default)]
         at_least: Option<i64>,
-        /// The largest.
         #[serde(default)]
         at_most: Option<i64>,
     },
@@ -237,7 +215,6 @@ pub enum Rule {
     },
     /// The subject can't run here, or this path not in it.
     Unsupported {
-        /// The subject's label.
         subject: String,
         /// The path's label; without it, of all that the subject is for.
         #[serde(default)]

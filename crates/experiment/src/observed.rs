@@ -135,7 +135,6 @@ pub struct Elapsed {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "ObservedCellOf{T}")]
 pub enum ObservedCell<T> {
-    /// It ran.
     Measured(T),
     /// It can't run here, and why.
     Unsupported(String),
@@ -163,9 +162,7 @@ pub type ElapsedCell = ObservedCell<Elapsed>;
 /// The value of a subject's check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObservedCheck {
-    /// The check's name.
     pub name: String,
-    /// What was seen.
     pub value: String,
 }
 

@@ -18,24 +18,19 @@ const MOST_OF_CONTROL: u64 = 150;
 /// An experiment, run and judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentReport {
-    /// Always `pathmeter.experiment/1`.
     pub schema: ReportSchema,
     /// What was to be done.
     pub experiment: Experiment,
-    /// What was measured.
     pub observed: Observed,
     /// The outcome of each expectation, in the experiment's order.
     pub judged: Vec<JudgedExpectation>,
 }
 
-/// An expectation, judged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedExpectation {
-    /// The expectation in words.
     pub statement: String,
     /// Whether it is by the exact clock, the same on every host; else it decides nothing.
     pub exact: bool,
-    /// Whether it came true.
     pub outcome: ExpectationOutcome,
     /// The values that it was judged by.
     pub seen: String,
@@ -70,11 +65,9 @@ impl JudgedExpectation {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ExpectationOutcome {
-    /// It did.
     Holds,
     /// What it is about was not measured, or the values don't decide it.
     Inconclusive,
-    /// It did not.
     Fails,
 }
 

@@ -32,7 +32,6 @@ impl Date {
         RANGE.contains(&seconds).then_some(Self(moment))
     }
 
-    /// Seconds since 1970.
     pub fn seconds(self) -> i64 {
         self.0.as_second()
     }

@@ -34,7 +34,6 @@ pub(crate) struct Total {
 /// A table of texts of JSON, each of which is kept once, under a number.
 #[derive(Clone, Copy)]
 pub(crate) enum Texts {
-    /// Configuration fingerprints.
     Configuration,
     /// Lists of paths: all those of a result.
     Paths,

@@ -71,12 +71,7 @@ pub enum MeasureError {
     Edited { path: PathBuf, error: SealError },
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
-    File {
-        /// What was being done.
-        doing: FileStep,
-        path: PathBuf,
-        error: io::Error,
-    },
+    File { doing: FileStep, path: PathBuf, error: io::Error },
     /// The operating system refused something.
     #[error("{doing}: {error}")]
     System {

@@ -275,7 +275,6 @@ impl Session {
         &self.qemu.version
     }
 
-    /// SHA-256 of the agent.
     pub fn agent_sha256(&self) -> &str {
         &self.agent_sha256
     }

@@ -6,7 +6,6 @@ pub(crate) fn saturated(difference: i128) -> i64 {
     i64::try_from(difference).unwrap_or(limit)
 }
 
-/// `new` − `base`.
 pub(crate) fn difference((base, new): (u64, u64)) -> i64 {
     saturated(i128::from(new) - i128::from(base))
 }

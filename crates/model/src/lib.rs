@@ -12,7 +12,6 @@
 
 /// Two results, row by row, and all results of two folders.
 mod comparison;
-/// Documents for tests.
 #[cfg(any(test, feature = "example"))]
 pub mod example;
 /// Whether a comparison passes, as documents have it.

@@ -62,10 +62,8 @@ Exit codes:
     subcommand_required = true, arg_required_else_help = true
 )]
 pub(crate) struct Cli {
-    /// How the output looks.
     #[command(flatten)]
     pub(crate) look: Look,
-    /// What to do.
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

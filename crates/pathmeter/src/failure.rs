@@ -74,7 +74,6 @@ pub(crate) enum Failure {
         /// What would be right instead.
         help: String,
     },
-    /// There is no measurement.
     #[error(transparent)]
     Measure(MeasureError),
     /// The two sides differ in more than the kernel.
@@ -107,12 +106,7 @@ pub(crate) enum Failure {
     },
     /// A file can't be read or written.
     #[error("{doing} {}: {error}", .path.display())]
-    File {
-        /// What was being done.
-        doing: FileStep,
-        path: PathBuf,
-        error: io::Error,
-    },
+    File { doing: FileStep, path: PathBuf, error: io::Error },
     /// The operating system refused something.
     #[error("{doing}: {error}")]
     System {

@@ -63,7 +63,6 @@ pub(crate) fn pack(
 
 /// What a shell's own words name on this machine, by the words.
 pub(crate) struct NamedByShell {
-    /// Programs and other files.
     files: Vec<(String, PathBuf)>,
     folders: Vec<(String, PathBuf)>,
 }

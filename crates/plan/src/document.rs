@@ -21,7 +21,6 @@ schema_name!(pub PlanSchema = "pathmeter.plan/1");
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Always `pathmeter.plan/1`.
     pub schema: PlanSchema,
     /// The version of pathmeter that measures the cells.
     pub pathmeter: String,
@@ -42,9 +41,7 @@ pub struct Plan {
     pub append: String,
     /// Where modules are found; null for each kernel's own package.
     pub modules: Option<String>,
-    /// The kernels.
     pub images: Vec<PlanImage>,
-    /// The programs.
     pub programs: Vec<PlanProgram>,
     /// The cells, in the order of their ids.
     pub cells: Vec<Cell>,
@@ -84,7 +81,6 @@ pub struct PlanProgram {
     pub files: BTreeMap<String, String>,
 }
 
-/// One measurement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {

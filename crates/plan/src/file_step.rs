@@ -9,19 +9,16 @@ pub enum FileStep {
     Entering,
     /// The place of a file is looked for.
     Finding,
-    /// A folder is made.
     Making,
     /// A folder is made, and the message says that it is one.
     MakingFolder,
     /// A file gets another name.
     MovingAside,
-    /// A folder is opened.
     Opening,
     /// A file or folder is read.
     Reading,
     /// A file or folder is removed.
     Removing,
-    /// A file is written.
     Writing,
 }
 

@@ -22,11 +22,8 @@ schema_name!(pub FailureSchema = "pathmeter.plan-failure/1");
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FailureRecord {
-    /// Always `pathmeter.plan-failure/1`.
     pub schema: FailureSchema,
-    /// The cell's id.
     pub cell: String,
-    /// The machine.
     pub node: String,
     /// Which try of the cell it was, from 1, as far as the folder tells.
     #[serde(rename = "try")]
@@ -47,13 +44,10 @@ schema_name!(pub FindingSchema = "pathmeter.plan-finding/1");
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// Always `pathmeter.plan-finding/1`.
     pub schema: FindingSchema,
-    /// The cell's id.
     pub cell: String,
     /// The result that was there first.
     pub first: FoundResult,
-    /// The other one.
     pub other: FoundResult,
     /// The first sample in which they differ, or the first other thing.
     pub difference: String,

@@ -18,7 +18,6 @@ schema_name!(pub StatusSchema = "pathmeter.plan-status/1");
 /// How far a plan is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Status {
-    /// Always `pathmeter.plan-status/1`.
     pub schema: StatusSchema,
     /// How many cells the plan has.
     pub cells: usize,
@@ -40,7 +39,6 @@ pub struct Status {
 /// A cell that was tried in vain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedCell {
-    /// Its id.
     pub cell: String,
     /// What it is, in words.
     pub title: String,
@@ -50,7 +48,6 @@ pub struct FailedCell {
     pub class: Option<FailureClass>,
     /// The machine of the last try.
     pub node: String,
-    /// What was said last.
     pub message: String,
 }
 

@@ -121,15 +121,11 @@ pub mod flag {
 }
 
 wrapper! {
-    /// open(2).
     open(path: CStr<'_> => path.address(), flags: usize => flags, mode: usize => mode) = nr::OPEN;
-    /// close(2).
     close(fd: usize => fd) = nr::CLOSE;
     /// pipe(2): read end, write end.
     pipe(ends: &mut [i32; 2] => ends.as_mut_ptr() as usize) = nr::PIPE;
-    /// `sched_yield(2)`.
     sched_yield() = nr::SCHED_YIELD;
-    /// getpid(2).
     getpid() = nr::GETPID;
     /// alarm(2), in seconds.
     alarm(seconds: usize => seconds) = nr::ALARM;
@@ -137,10 +133,8 @@ wrapper! {
     kill(pid: isize => pid.cast_unsigned(), signal: usize => signal) = nr::KILL;
     /// mkdir(2), mode 0755.
     mkdir(path: CStr<'_> => path.address(), mode: usize => mode) = nr::MKDIR;
-    /// mknod(2).
     mknod(path: CStr<'_> => path.address(), mode: usize => mode, device: usize => device)
         = nr::MKNOD;
-    /// setpgid(2).
     setpgid(pid: usize => pid, group: usize => group) = nr::SETPGID;
     /// prctl(2) with one argument.
     prctl(option: usize => option, value: usize => value) = nr::PRCTL;
@@ -171,7 +165,6 @@ wrapper! {
     /// symlink(2).
     link_symbolically(target: CStr<'_> => target.address(), place: CStr<'_> => place.address())
         = nr::SYMLINK;
-    /// unshare(2).
     unshare(namespaces: usize => namespaces) = nr::UNSHARE;
     /// setns(2), into a namespace of any kind.
     enter_namespace(fd: usize => fd) = nr::SETNS;
@@ -185,9 +178,7 @@ wrapper! {
     load_module(fd: usize => fd, words: CStr<'_> => words.address()) = nr::FINIT_MODULE;
     /// lseek(2).
     seek(fd: usize => fd, offset: usize => offset, from: usize => from) = nr::LSEEK;
-    /// iopl(2).
     iopl(level: usize => level) = nr::IOPL;
-    /// ioperm(2).
     ioperm(from: usize => from, count: usize => count, on: bool => usize::from(on)) = nr::IOPERM;
 }
 

@@ -142,7 +142,6 @@ fn name_unit(change: i64, unit: Unit) -> &'static str {
     }
 }
 
-/// `1 path`, `43 paths`.
 pub(crate) fn count_paths(paths: usize) -> String {
     format!("{paths} {}", if paths == 1 { "path" } else { "paths" })
 }

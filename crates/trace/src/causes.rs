@@ -67,7 +67,6 @@ impl Causes {
 /// A row whose difference is attributed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseRow {
-    /// Its name.
     pub path: String,
     /// Instructions of base's recorded window. A row counts in the shares by the inverse of it, so
     /// that a long row does not drown short ones.
@@ -150,14 +149,12 @@ pub struct Typical {
     pub difference: i64,
     /// How many rows have it.
     pub rows: usize,
-    /// How many rows differ.
     pub of: usize,
 }
 
 /// What a cause does in one row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseInRow {
-    /// The row's name.
     pub path: String,
     /// Instructions, new − base.
     pub difference: i64,
@@ -168,7 +165,6 @@ pub struct CauseInRow {
 /// Code that one function executed on base and another one on new, and what shows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CodeMove {
-    /// How it moved.
     pub kind: MoveKind,
     /// The function that had it on base.
     pub from: String,
@@ -188,7 +184,6 @@ pub struct CodeMove {
     pub in_debug_info: bool,
 }
 
-/// How code moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveKind {
@@ -212,41 +207,26 @@ pub enum MoveKind {
 pub enum Area {
     /// Entry to and exit from the kernel.
     Entry,
-    /// Interrupts and softirqs.
     Interrupts,
-    /// Timers and timekeeping.
     Timers,
-    /// Choosing and switching tasks.
     Scheduler,
-    /// Locks.
     Locking,
-    /// Read-copy-update.
     Rcu,
-    /// Futexes.
     Futex,
     /// System V's and POSIX's messages, semaphores and shared memory.
     Ipc,
-    /// Signals.
     Signals,
     /// Making and ending processes and threads.
     Processes,
     /// Page faults, page tables and mappings.
     PageTables,
-    /// Allocating memory.
     Allocator,
-    /// Files and file systems.
     Files,
-    /// Pipes.
     Pipes,
-    /// Sockets and network protocols.
     Sockets,
-    /// Security modules and credentials.
     Security,
-    /// Tracing and profiling.
     Tracing,
-    /// The program's own code.
     User,
-    /// None that is known.
     Other,
 }
 

@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 /// What something was measured with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredWith {
-    /// The version of QEMU.
     pub qemu: String,
     /// The guest's machine, as QEMU names it, with its options.
     pub machine: String,
     /// Its CPU: a profile's name with its features, or QEMU's text.
     pub cpu: String,
-    /// Its CPUs.
     pub cpus: u32,
     /// Whether CPU, machine and firmware are the fixed ones, with which every tested QEMU gives the
     /// same numbers.
@@ -37,9 +35,7 @@ pub struct MeasuredWith {
 /// What the guest's kernel shows of a setting. Texts are the kernel's, without control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingProof {
-    /// The setting.
     pub setting: String,
-    /// Whether it took effect.
     pub state: SettingState,
     /// The file that shows it, and what that reads; or why nothing does.
     pub shown: String,

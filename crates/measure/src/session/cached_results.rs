@@ -21,7 +21,6 @@ pub(super) struct Dependencies<'a> {
     pub guest: &'a str,
     /// SHA-256 of an initramfs with the plan of all paths, and of the plans of groups.
     pub initramfs_sha256: &'a str,
-    /// SHA-256 of the agent.
     pub agent_sha256: &'a str,
 }
 

@@ -22,11 +22,8 @@ schema_name!(
 /// Two kernels, path by path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Always `pathmeter.comparison/1`.
     pub schema: ComparisonSchema,
-    /// What is compared against.
     pub base: SideInfo,
-    /// What is judged.
     pub new: SideInfo,
     /// One entry for each path of either side: base's in base's order, then those only in new.
     pub paths: Vec<PathComparison>,
@@ -67,16 +64,13 @@ pub struct Comparison {
 /// What compiled two kernels, in the compilers' own words: `gcc-12 (Debian 12.2.0-14) 12.2.0`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compilers {
-    /// Base's.
     pub base: String,
-    /// New's.
     pub new: String,
 }
 
 /// One of the two kernels.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SideInfo {
-    /// The subject's name.
     pub name: String,
     /// The kernel's release, if known.
     pub release: Option<String>,
@@ -110,14 +104,12 @@ impl SideInfo {
 /// The comparison of one path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PathComparison {
-    /// The path's name.
     pub path: String,
     /// What `base`, `new` and `difference` count.
     pub unit: Unit,
     /// Base's value. Of a row with several exact values that of the pair in `pairs.shown`, which
     /// has the difference, and base's own value if such a pair has it.
     pub base: Option<u64>,
-    /// New's value, likewise.
     pub new: Option<u64>,
     /// Whether `base` is a lower bound. Then `difference` and `percent` are upper bounds.
     #[serde(default)]
@@ -164,7 +156,6 @@ pub struct PathComparison {
 pub struct PairsCompared {
     /// The least of what a run's pairs typically differ by, new − base.
     pub least: i64,
-    /// The largest.
     pub most: i64,
     /// How many pairs have the row's difference.
     pub agreeing: usize,
@@ -255,16 +246,13 @@ impl PathComparison {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Summary {
-    /// All paths.
     pub paths: usize,
     /// Paths that are the same.
     pub same: usize,
     /// Of these, paths of which everything that was counted is the same, placement apart.
     #[serde(default)]
     pub identical: usize,
-    /// Paths that are lower.
     pub lower: usize,
-    /// Paths that are higher.
     pub higher: usize,
     /// Paths in which a mode appeared.
     pub mode_appeared: usize,

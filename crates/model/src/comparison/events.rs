@@ -229,13 +229,10 @@ impl PathEvents {
 /// An event of which two kernels have different numbers in a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventComparison {
-    /// The event's name.
     pub event: String,
     /// Base's number. Of several the one that decides the verdict.
     pub base: u64,
-    /// New's number, likewise.
     pub new: u64,
-    /// `new` − `base`.
     pub difference: i64,
     /// The verdict of the sets of numbers, by the same rules as that of the instructions.
     pub verdict: Verdict,
@@ -244,9 +241,7 @@ pub struct EventComparison {
 /// How many of the functions that a path enters stand at another place in their line of 64 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moved {
-    /// So many.
     pub functions: usize,
-    /// Of so many.
     pub of: usize,
 }
 

@@ -14,7 +14,6 @@ schema_name!(pub FolderComparisonSchema = "pathmeter.folder-comparison/1");
 /// The comparisons of all cells that two folders have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FolderComparison {
-    /// Always `pathmeter.folder-comparison/1`.
     pub schema: FolderComparisonSchema,
     /// A comparison for each pair of cells: by the names of base's kernels, then by CPU and
     /// condition. What a cell is, its sides tell in `measured_with`.

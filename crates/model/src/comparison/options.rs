@@ -69,14 +69,12 @@ const EVERYWHERE: [&str; 30] = [
     "UBSAN",
 ];
 
-/// An option that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OptionDifference {
     /// Its name, without `CONFIG_`.
     pub name: String,
     /// Base's value, as the file has it; null where it is not set.
     pub base: Option<String>,
-    /// New's value.
     pub new: Option<String>,
     /// Whether code of every path depends on it, as on how the kernel preempts.
     #[serde(default)]

@@ -18,16 +18,13 @@ pub struct SleepComparison {
     /// The process whose tasks slept; not there if the program had only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
-    /// On base.
     pub base: TypicalSleeps,
-    /// On new.
     pub new: TypicalSleeps,
 }
 
 /// The sleeps in a run: of the later runs, or of the only one, the lower medians of each number.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TypicalSleeps {
-    /// How often tasks slept.
     pub sleeps: u64,
     /// The mean of the steps from a wake-up until the task ran.
     pub to_run: u64,

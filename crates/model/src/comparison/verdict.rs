@@ -14,9 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum Verdict {
     /// No change, or one smaller than the threshold.
     Same,
-    /// New costs less.
     Lower,
-    /// New costs more.
     Higher,
     /// New shows a value that base never did, often enough to count.
     ModeAppeared,

@@ -35,7 +35,6 @@ pub struct ProgramComparison {
     /// The steps of the clock in which the CPU idled on base: what the program waits for is in no
     /// row.
     pub base_idle: IdleSteps,
-    /// The same on new.
     pub new_idle: IdleSteps,
     /// Later runs that both sides have; if there are none, the verdicts are of the first run.
     pub later_runs: usize,
@@ -57,11 +56,9 @@ pub struct IdleSteps {
 /// What else is known of a row of a program on the two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkComparison {
-    /// The kind of work.
     pub kind: RowKind,
     /// How often it was done on base, in the runs that the verdict is of.
     pub base_calls: Calls,
-    /// The same on new.
     pub new_calls: Calls,
     /// Whether the work was done more or less often, in the first run or in the later ones: then
     /// what a call costs is what compares.
@@ -80,11 +77,8 @@ pub struct WorkComparison {
 /// What a row costs in the first run of the two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstComparison {
-    /// Instructions on base.
     pub base: u64,
-    /// Instructions on new.
     pub new: u64,
-    /// `new` − `base`.
     pub difference: i64,
     /// The difference in percent of `base`; null when that has none.
     pub percent: Option<f64>,

@@ -36,7 +36,6 @@ pub struct BudgetRow {
     pub max: Option<u64>,
     /// By how much it may be higher than `base`, as written, if there is such a limit.
     pub max_increase: Option<String>,
-    /// What came of it.
     pub outcome: BudgetOutcome,
     /// Why: of an acceptance its reason, else what keeps it from being judged.
     pub reason: Option<String>,
@@ -58,9 +57,7 @@ impl BudgetRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BudgetOutcome {
-    /// It is.
     Within,
-    /// It is not.
     Over,
     /// It is not, which the budget accepts for now.
     Accepted,

@@ -43,7 +43,6 @@ pub struct GateReason {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "{T}")]
 pub struct Checked<T> {
-    /// The document.
     #[serde(flatten)]
     pub document: T,
     /// What a budget makes of it; absent if the user gave none.

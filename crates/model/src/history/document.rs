@@ -62,9 +62,7 @@ pub struct KeptResult {
     pub label: String,
     /// The commit that the user named.
     pub commit: Option<String>,
-    /// The subject's name.
     pub subject: String,
-    /// The kind of subject.
     pub kind: KeptKind,
     /// Of times the machine that they were taken on, its hypervisor and the CPU; counts have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +82,6 @@ pub struct KeptResult {
 /// What a history holds: its results, by date, and the chosen paths of each.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct History {
-    /// Always `pathmeter.history/1`.
     pub schema: HistorySchema,
     /// By date; those of one date as they were added.
     pub results: Vec<KeptResult>,
@@ -165,7 +162,6 @@ impl PathHistory {
 /// One path over all results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathHistory {
-    /// The path's name.
     pub path: String,
     /// An entry for each of `results`; null where a result does not have the path.
     pub points: Vec<Option<Point>>,
@@ -176,23 +172,19 @@ pub struct PathHistory {
 pub struct Point {
     /// Whether the path ran and was proven.
     pub status: Status,
-    /// What the values count.
     pub unit: Unit,
     /// The row's value in the result, or the level of times; null without samples.
     pub value: Option<u64>,
     /// The lowest typical value; of times the lower end of the level's interval, or the lowest of
     /// several boots.
     pub low: Option<u64>,
-    /// The highest, likewise.
     pub high: Option<u64>,
 }
 
 /// The steps of one path in a history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Blame {
-    /// Always `pathmeter.blame/1`.
     pub schema: BlameSchema,
-    /// The path's name.
     pub path: String,
     /// Number of results that have the path.
     pub results: u64,
@@ -208,9 +200,7 @@ pub struct Blame {
 /// Where a path's history begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FirstPoint {
-    /// The first result.
     pub result: KeptResult,
-    /// The path in it.
     pub point: Point,
 }
 

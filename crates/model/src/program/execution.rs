@@ -15,7 +15,6 @@ use crate::{ProcessResult, SleepResult};
 /// How the program of a result was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
-    /// How the program ended.
     pub ended: Ended,
     /// What the program wrote in the first run.
     pub output: Output,
@@ -40,7 +39,6 @@ pub struct RunClock {
     pub idle: u64,
 }
 
-/// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
@@ -62,9 +60,7 @@ impl fmt::Display for Ended {
 /// What the program wrote in the first run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Output {
-    /// To its standard output.
     pub stdout: Written,
-    /// To its standard error.
     pub stderr: Written,
 }
 

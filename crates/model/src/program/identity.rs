@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct Program {
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// Its environment, as `NAME=value`.
     #[serde(default)]
     pub environment: Vec<String>,
     /// Hash of all files that were packed for it: SHA-256 in lower-case hexadecimal.
     pub packed_sha256: String,
-    /// Number of files packed.
     pub files: u64,
     /// Their size, in bytes.
     pub bytes: u64,

@@ -18,7 +18,6 @@ pub struct SleepResult {
     /// The process whose tasks slept, as `processes` names it; not there if it had only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
-    /// What ended the sleeps.
     pub woken_by: WokenBy,
     /// How often tasks slept, in each run.
     pub sleeps: Vec<u64>,
@@ -30,7 +29,6 @@ pub struct SleepResult {
     pub idle: Vec<Option<u64>>,
 }
 
-/// Who woke tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct WokenBy {
     /// The process whose task did, as `processes` names it. Not there if it was none of the

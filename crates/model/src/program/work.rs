@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 /// which the work was not done cost nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
-    /// The kind of work.
     pub kind: RowKind,
     /// How often it was done in each run, the first one included.
     pub calls: Vec<u64>,

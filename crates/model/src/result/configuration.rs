@@ -38,7 +38,6 @@ pub struct Configuration {
     pub cpu: String,
     /// The machine type, as QEMU names it, with its options.
     pub machine: String,
-    /// The version of QEMU.
     pub qemu: String,
     /// SHA-256 of the bundled firmware that started the kernel; null if QEMU's own did, since the
     /// kernel has no PVH entry.

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FunctionCost {
-    /// The function.
     pub function: String,
     /// How often it was entered at its beginning.
     pub calls: u64,
@@ -26,7 +25,6 @@ pub struct FunctionCost {
 /// How a function differs in one row. A side that does not execute it has 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionChange {
-    /// The function.
     pub function: String,
     /// How often it was entered on base.
     pub base_calls: u64,

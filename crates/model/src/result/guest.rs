@@ -31,7 +31,6 @@ pub struct GuestCpu {
     pub family: Option<u32>,
     /// The model in the family.
     pub model: Option<u32>,
-    /// The stepping.
     pub stepping: Option<u32>,
     /// The microcode's revision, as the kernel prints it; empty if it prints none.
     pub microcode: String,
@@ -46,11 +45,8 @@ pub struct GuestCpu {
 /// A file that reads differently than a profile says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnexpectedState {
-    /// The file's name.
     pub file: String,
-    /// What it should read.
     pub expected: String,
-    /// What it reads.
     pub found: String,
 }
 

@@ -19,9 +19,7 @@ schema_name!(
 /// All that was measured of one subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Measurement {
-    /// Always `pathmeter.result/1`.
     pub schema: ResultSchema,
-    /// What was measured.
     pub subject: Subject,
     /// All that the samples depend on.
     pub configuration: Configuration,
@@ -84,10 +82,8 @@ impl Measurement {
     }
 }
 
-/// What was measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
-    /// The kind of subject.
     pub kind: SubjectKind,
     /// The file's name as given, without directories.
     pub name: String,

@@ -41,7 +41,6 @@ impl fmt::Display for Status {
 pub struct PathResult {
     /// The path's name, `group.what[+variant]`.
     pub path: String,
-    /// What the samples count.
     pub unit: Unit,
     /// Whether the path ran and was proven.
     pub status: Status,
@@ -191,9 +190,7 @@ impl PathResult {
 /// What the probe proved or noticed, for example the entry instruction it used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Check {
-    /// What was looked at.
     pub name: String,
-    /// What was found.
     pub value: String,
 }
 
@@ -242,7 +239,6 @@ impl Estimate {
 pub struct ValueCount {
     /// The value, in the path's unit.
     pub value: u64,
-    /// Number of samples.
     pub count: u64,
 }
 

@@ -22,7 +22,6 @@ schema_name!(pub SettingsSchema = "pathmeter.settings/1");
 /// What settings cost in one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsResult {
-    /// Always `pathmeter.settings/1`.
     pub schema: SettingsSchema,
     /// The kernel under the default condition.
     pub base: SideInfo,
@@ -66,7 +65,6 @@ impl SettingsResult {
 pub struct SettingsSet {
     /// Its name, or its file.
     pub name: String,
-    /// What it is about.
     pub title: String,
     /// A row for each setting; the one that stands for all of them is first, if there is one, and
     /// the others follow by the size of their largest change.
@@ -80,7 +78,6 @@ pub struct SettingsSet {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SettingOutcome {
-    /// Paths changed.
     Changed,
     /// It took effect, and nothing that was counted changed.
     NoEffect,
@@ -99,24 +96,20 @@ pub enum SettingOutcome {
 /// One setting against the default.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingRow {
-    /// The condition.
     pub setting: String,
     /// Whether it stands for all the others of the set.
     pub all: bool,
-    /// Where it is described.
     pub source: String,
     /// What it turns off, in words. The row is then the price of that, which is what the kernel
     /// costs more as it is than under the setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns_off: Option<String>,
-    /// What became of it.
     pub outcome: SettingOutcome,
     /// Why there are no numbers, or why it is not proved that it took effect.
     pub reason: Option<String>,
     /// What the kernel shows of its settings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proofs: Vec<SettingProof>,
-    /// Paths that were compared.
     pub compared: usize,
     /// Those that changed, the largest change in percent first.
     pub changed: Vec<SettingChange>,
@@ -156,9 +149,7 @@ pub struct SettingGate {
 pub struct SettingCost {
     /// The verdict of `run` on two kernels.
     pub verdict: Verdict,
-    /// Instructions under the default.
     pub base: u64,
-    /// The difference, in instructions.
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
@@ -176,9 +167,7 @@ pub struct SettingCost {
 /// A row of a program that a difference is in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowShare {
-    /// The row's name.
     pub name: String,
-    /// Its instructions' difference.
     pub difference: i64,
     /// The difference of what a call costs; null without calls.
     pub per_call_difference: Option<i64>,
@@ -187,13 +176,10 @@ pub struct RowShare {
 /// A path that a setting changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingChange {
-    /// The path.
     pub path: String,
-    /// The verdict of `compare`.
     pub verdict: Verdict,
     /// Its value under the default, in instructions.
     pub base: Option<u64>,
-    /// The difference, in instructions.
     pub difference: i64,
     /// The same in percent of `base`.
     pub percent: f64,
@@ -227,27 +213,21 @@ pub struct EventSpread {
     pub paths: usize,
     /// The least of the differences.
     pub least: i64,
-    /// The largest.
     pub most: i64,
 }
 
 /// A function that a difference is in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionShare {
-    /// Its name.
     pub name: String,
-    /// The path.
     pub path: String,
-    /// Its own instructions' difference.
     pub difference: i64,
-    /// The whole path's.
     pub of: i64,
 }
 
 /// The parts of a set against the setting that stands for all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathSum {
-    /// The path.
     pub path: String,
     /// The sum of the parts' differences, in instructions.
     pub parts: i64,

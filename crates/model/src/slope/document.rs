@@ -20,7 +20,6 @@ schema_name!(pub SlopeSchema = "pathmeter.slope/1");
 /// What rows cost by the number of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlopeResult {
-    /// Always `pathmeter.slope/1`.
     pub schema: SlopeSchema,
     /// The kernel under the default condition, against which all is.
     pub base: SideInfo,
@@ -32,7 +31,6 @@ pub struct SlopeResult {
     pub unit: String,
     /// The numbers, in ascending order, without that of the default.
     pub numbers: Vec<u64>,
-    /// The paths.
     pub paths: SlopeRows,
     /// The program that was run as well, and its arguments, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +54,6 @@ pub struct SlopeRows {
 /// What one row costs by the number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlopeRow {
-    /// Its name.
     pub row: String,
     /// Its instructions under the default: the row's value there.
     pub base: u64,

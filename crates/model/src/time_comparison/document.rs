@@ -28,11 +28,9 @@ schema_name!(pub TimeComparisonSchema = "pathmeter.time-comparison/1");
 /// Times of two sides, path by path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeComparison {
-    /// Always `pathmeter.time-comparison/1`.
     pub schema: TimeComparisonSchema,
     /// The host of base, and the condition.
     pub base: TimeSide,
-    /// The same of new.
     pub new: TimeSide,
     /// Whether each replicate executed both sides within milliseconds.
     pub paired: bool,
@@ -46,7 +44,6 @@ pub struct TimeComparison {
     pub notes: Vec<String>,
 }
 
-/// A side.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeSide {
     /// The machine and its kernel.

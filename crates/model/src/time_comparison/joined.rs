@@ -19,11 +19,8 @@ schema_name!(pub JoinedSchema = "pathmeter.joined-comparison/1");
 /// Counts and times of two sides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Joined {
-    /// Always `pathmeter.joined-comparison/1`.
     pub schema: JoinedSchema,
-    /// The counts.
     pub exact: Comparison,
-    /// The times.
     pub times: TimeComparison,
     /// One entry for each path that both have: contradictions first, then by meaning, the largest
     /// difference in time first.
@@ -95,9 +92,7 @@ impl Meaning {
 /// A path that has both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JoinedRow {
-    /// Its name.
     pub path: String,
-    /// What both mean together.
     pub meaning: Meaning,
     /// The verdict on the counts.
     pub exact: Verdict,

@@ -10,17 +10,13 @@ use crate::PathTimes;
 /// Percentages that differ by no more differ by rounding alone.
 const ROUNDING: f64 = 1e-9;
 
-/// A path's verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeVerdict {
-    /// New takes longer.
     Slower,
-    /// New takes less long.
     Faster,
     /// The two differ by less than the margin.
     Equal,
-    /// The session can't tell.
     Undecidable,
     /// One of the sides has no times.
     Unmeasured,
@@ -41,9 +37,7 @@ impl TimeVerdict {
 /// A path of a comparison. Differences are in percent of base.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeRow {
-    /// The path's name.
     pub path: String,
-    /// The verdict.
     pub verdict: TimeVerdict,
     /// Why it is undecidable, or unmeasured; null otherwise.
     pub reason: Option<String>,

@@ -24,7 +24,6 @@ schema_name!(pub BootsSchema = "pathmeter.boots/1");
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Boots {
-    /// Always `pathmeter.boots/1`.
     pub schema: BootsSchema,
     /// The sessions, in the order in which they were added; at least one.
     pub boots: Vec<Times>,

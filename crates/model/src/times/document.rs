@@ -14,15 +14,12 @@ use crate::Status;
 
 schema_name!(pub TimesSchema = "pathmeter.times/1");
 
-/// What one session took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Times {
-    /// Always `pathmeter.times/1`.
     pub schema: TimesSchema,
     /// The machine and its kernel.
     pub host: Host,
-    /// How it was measured.
     pub method: TimeMethod,
     /// The conditions that were compared: one, or base's and new's.
     pub conditions: Vec<String>,
@@ -38,7 +35,6 @@ pub struct Times {
 pub struct Host {
     /// The processor's name, family, model and stepping.
     pub processor: String,
-    /// Its microcode's revision.
     pub microcode: String,
     /// The hypervisor's name, or `unknown`, if the machine says that it is virtual.
     pub hypervisor: Option<String>,
@@ -48,7 +44,6 @@ pub struct Host {
     pub kernel: String,
     /// The kernel's build id, in hexadecimal.
     pub build_id: String,
-    /// The kernel's command line.
     pub command_line: String,
     /// When this kernel booted, as an identification of the boot.
     pub boot_id: String,
@@ -68,7 +63,6 @@ pub struct Host {
     pub cpu: u32,
 }
 
-/// How times were taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimeMethod {
@@ -100,17 +94,14 @@ pub struct TimeMethod {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathTimes {
-    /// The path's name.
     pub path: String,
     /// Whether it ran and was proved.
     pub status: Status,
     /// Why there are no times; null if it is ok.
     pub reason: Option<String>,
-    /// Calls in each batch.
     pub calls: u64,
     /// Executions of the path in each call.
     pub repeats: u32,
-    /// In the order taken.
     pub replicates: Vec<Replicate>,
     /// Calls by themselves; null where a call is shorter than 20 steps of the clock.
     pub single: Option<SingleCalls>,
@@ -131,7 +122,6 @@ pub struct Replicate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SingleCalls {
-    /// How many.
     pub calls: u32,
     /// Half of them took no more ticks.
     pub p50: u64,
@@ -139,7 +129,6 @@ pub struct SingleCalls {
     pub p99: u64,
     /// The same of 999 in a thousand.
     pub p999: u64,
-    /// The longest one's ticks.
     pub longest: u64,
 }
 

@@ -7,7 +7,6 @@ use clap::{Args, ValueHint};
 use crate::screen::contents::{Contents, Output};
 use crate::screen::destination::{Named, is_stdout};
 
-/// Where a document goes.
 #[derive(Debug, Args)]
 pub(crate) struct DocumentArgs {
     /// Print JSON instead of a table: to stdout, or to the FILE of --output

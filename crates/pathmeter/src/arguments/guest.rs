@@ -53,7 +53,7 @@ conditions, for one kernel: the first is BASE's (docs/guide/settings.md).
 
 `pathmeter host` has conditions for this machine.";
 
-/// How guests run. All but the last two belong to a result's configuration.
+/// How guests run: all but the last two options belong to a result's configuration.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Exact runs")]
 pub(crate) struct GuestArgs {
@@ -252,7 +252,6 @@ impl GuestArgs {
         !self.module.is_empty() || under.any(|under| under.condition.needs_modules())
     }
 
-    /// How guests are measured.
     pub(crate) fn guests(&self) -> Guests {
         Guests { settings: self.settings(), runs: self.runs(), limit: self.limit() }
     }

@@ -86,7 +86,6 @@ impl FilesArgs {
 /// points of the kernel.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
-    /// The windows.
     #[command(flatten)]
     pub(crate) windows: WindowArgs,
     /// Measure the regions of a program too, as paths user.NAME; repeated

@@ -6,7 +6,6 @@ use pathmeter_report::{AreaSums, Rows};
 /// Which rows are shown, and how many.
 #[derive(Debug, Args)]
 pub(crate) struct RowArgs {
-    /// Which rows.
     #[command(flatten)]
     pub(crate) only: OnlyArg,
     /// Show all that is folded: small rows, and rows other than those that changed most
@@ -38,7 +37,6 @@ impl SumArg {
     }
 }
 
-/// Which rows are shown.
 #[derive(Debug, Args)]
 pub(crate) struct OnlyArg {
     /// Show only these paths or rows: names or patterns (`switch.*`), repeated or separated by

@@ -20,7 +20,6 @@ pub(crate) struct VmlinuxArgs {
 }
 
 impl VmlinuxArgs {
-    /// All that are named.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.vmlinux.iter().chain(&self.new_vmlinux).map(PathBuf::as_path)
     }

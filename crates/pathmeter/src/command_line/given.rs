@@ -46,7 +46,6 @@ pub(crate) const SUBJECTS: [&str; 7] =
 pub(crate) struct Given<'a> {
     /// The definition of all verbs, from which nothing was parsed yet.
     pub(crate) all: &'a Command,
-    /// The verb.
     command: &'a Command,
     matches: &'a ArgMatches,
     /// Those of the subjects that are documents, and so nothing to run.

@@ -43,9 +43,7 @@ schema_name!(ExplainedSchema = "pathmeter.explained-comparison/1");
 /// Two kernels, path by path, and where the differences are.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct ExplainedComparison {
-    /// Always `pathmeter.explained-comparison/1`.
     schema: ExplainedSchema,
-    /// All paths.
     pub(crate) comparison: Comparison,
     /// One for each path that changed and has windows to record, in the comparison's order.
     pub(crate) explanations: Vec<Explain>,
@@ -57,9 +55,7 @@ pub(crate) struct ExplainedComparison {
 /// A row that changed and has no explanation.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Unexplained {
-    /// Its name.
     pub(crate) path: String,
-    /// Why.
     pub(crate) reason: String,
 }
 

@@ -39,7 +39,6 @@ use crate::command_line::given::Given;
 use crate::failure::{Exit, Failure};
 use crate::screen::output::Screen;
 
-/// The verbs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     /// Measure all paths of one kernel

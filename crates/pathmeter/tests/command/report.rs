@@ -11,7 +11,6 @@ fn reported(scene: &Scene, arguments: &[&str]) -> Ran {
     scene.run(&[&["report", "-o", "report.html"], arguments].concat())
 }
 
-/// Said of the page.
 const WRITTEN: &str = "pathmeter: note: report.html: written\n";
 
 #[test]

@@ -1,5 +1,5 @@
 //! Names say what they stand for: a function is a verb, a predicate or a noun that it returns, and
-//! never a bare participle.
+//! never a bare participle. A comment says what the name does not.
 
 use std::path::Path;
 
@@ -10,6 +10,22 @@ const BARE: &[&str] = &[
     "answered", "chosen", "compared", "counted", "drawn", "fit", "found", "given", "joined",
     "kept", "listed", "made", "measured", "named", "opened", "packed", "parsed", "ran", "refused",
     "said", "shown", "taken", "timed", "told", "wanted", "written",
+];
+
+/// Comments that say nothing beside any name, and those that depend on their neighbour's.
+const IDLE: &[&str] = &[
+    "Always `pathmeter.",
+    "Arguments of `",
+    "How guests run.",
+    "Its name.",
+    "Likewise.",
+    "The function.",
+    "The path's name.",
+    "The path.",
+    "The subject's name.",
+    "Where the document goes.",
+    "Which rows",
+    "Why.",
 ];
 
 /// The name of the function that a line of Rust defines.
@@ -33,6 +49,25 @@ fn no_function_is_a_bare_participle() {
         bad.extend(names.map(|name| format!("{source}: fn {name}")));
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+/// Whether a line of Rust is the first of a comment that says nothing.
+fn is_idle(line: &str) -> bool {
+    let comment = line.trim_start().strip_prefix("/// ");
+    comment.is_some_and(|it| IDLE.iter().any(|idle| it.starts_with(idle)))
+}
+
+#[test]
+fn no_comment_repeats_a_name_or_stands_on_its_neighbour() {
+    let sources = files(|name| Path::new(name).extension().is_some_and(|end| end == "rs"));
+    let mut bad = Vec::new();
+    for source in &sources {
+        let text = read(source);
+        let lines = text.lines().enumerate().filter(|(_, line)| is_idle(line));
+        bad.extend(lines.map(|(at, line)| format!("{source}:{}: {}", at + 1, line.trim())));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    assert!(is_idle("    /// Its name.") && !is_idle("/// Its name, without `CONFIG_`."));
 }
 
 #[test]

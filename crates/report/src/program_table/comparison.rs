@@ -141,7 +141,6 @@ fn without_program(side: &SideInfo) -> SideInfo {
 struct Split<'a> {
     /// Those that are shown, the largest difference first.
     changed: Vec<Row<'a>>,
-    /// More that changed.
     rest: Vec<Row<'a>>,
     /// Rows that changed and are not the program's work.
     others: Vec<Row<'a>>,

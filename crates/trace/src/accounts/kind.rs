@@ -9,23 +9,17 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum RowKind {
-    /// The program's own code.
     User,
-    /// System calls.
     Syscall,
     /// System calls by a 32-bit entry.
     Syscall32,
-    /// Page faults.
     PageFault,
-    /// Other exceptions.
     Exception,
     /// Interrupts by devices and the timer.
     Interrupt,
-    /// Softirqs.
     Softirq,
     /// The way of a new process or thread from the fork to its first instruction in user space.
     NewTask,
-    /// Kernel threads.
     KernelThread,
     /// pathmeter's own agent, while it waits for the program.
     Agent,
@@ -38,7 +32,6 @@ pub enum RowKind {
     Region,
     /// All work that the program itself causes, together.
     OwnWork,
-    /// All work together.
     Sum,
 }
 

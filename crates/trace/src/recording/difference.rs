@@ -28,13 +28,9 @@ use crate::{
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// Only in new.
     Appeared,
-    /// Only in base.
     Vanished,
-    /// More instructions in new.
     Grew,
-    /// Fewer instructions in new.
     Shrank,
     /// As many instructions in both.
     Same,
@@ -47,7 +43,6 @@ pub struct Side {
     pub counts: Counts,
     /// The memory that it touched. Of several functions with one name, their sums.
     pub footprint: Footprint,
-    /// The slow instructions.
     pub census: Census,
     /// All of this by the names of events.
     pub events: EventCounts,
@@ -81,7 +76,6 @@ pub struct FunctionDifference {
     /// Its name, without compilers' suffixes; of a program's function with the file that it is in,
     /// as `main [ls]`.
     pub name: String,
-    /// What became of it.
     pub change: Change,
     /// Instructions that it executes itself: new − base.
     pub difference: i64,
@@ -107,11 +101,9 @@ pub struct NodeDifference {
     pub kind: NodeKind,
     /// Instructions that it executes itself in base.
     pub base: u64,
-    /// The same in new.
     pub new: u64,
     /// Instructions in base of it and all below it.
     pub base_inclusive: u64,
-    /// The same in new.
     pub new_inclusive: u64,
 }
 
@@ -135,15 +127,11 @@ pub struct Difference {
 /// Distinct lines of 64 bytes and pages of 4 KiB, new − base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FootprintDifference {
-    /// Lines of code executed.
     pub code_lines: i64,
     /// Lines of data read or written.
     pub data_lines: i64,
-    /// Lines of data read.
     pub read_lines: i64,
-    /// Lines of data written.
     pub written_lines: i64,
-    /// Pages of code executed.
     pub code_pages: i64,
     /// Pages of data read or written.
     pub data_pages: i64,

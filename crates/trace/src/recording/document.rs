@@ -25,7 +25,6 @@ schema_name!(pub ExplainSchema = "pathmeter.explain/1");
 /// Where the instructions of a path are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explain {
-    /// Always `pathmeter.explain/1`.
     pub schema: ExplainSchema,
     /// The path explained; of two, new's.
     pub path: String,
@@ -44,16 +43,13 @@ pub struct Explain {
 /// What one subject executed on one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubjectWindow {
-    /// The path's name.
     pub path: String,
-    /// The subject's name.
     pub name: String,
     /// Hash of the kernel image as given: SHA-256 in lower-case hexadecimal.
     pub image_sha256: String,
     /// What it was recorded with; null in documents of versions that did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_with: Option<MeasuredWith>,
-    /// What was recorded.
     pub windows: RecordedWindows,
     /// Steps of the guest's clock that passed in the window while the CPU waited in `hlt`, and so
     /// were not executed. Known of waits that the kernel itself stamps; else 0.
@@ -103,7 +99,6 @@ pub struct UnusedDebug {
     pub file: String,
     /// The debug file that is not used, or not wholly; null if it is what `file` itself has.
     pub debug_file: Option<String>,
-    /// Why.
     pub reason: String,
 }
 

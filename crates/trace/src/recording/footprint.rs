@@ -12,15 +12,11 @@ use serde::{Deserialize, Serialize};
 /// Distinct lines of 64 bytes and pages of 4 KiB, by virtual address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Footprint {
-    /// Lines of code executed.
     pub code_lines: u64,
     /// Lines of data read or written.
     pub data_lines: u64,
-    /// Lines of data read.
     pub read_lines: u64,
-    /// Lines of data written.
     pub written_lines: u64,
-    /// Pages of code executed.
     pub code_pages: u64,
     /// Pages of data read or written.
     pub data_pages: u64,

@@ -21,13 +21,11 @@ pub enum NodeKind {
     /// A task that ran in the window; its children are what it did. Tasks are named `[task 1]`,
     /// `[task 2]`, … in the order in which they first ran.
     Task,
-    /// A call.
     Call,
     /// A jump from one function to another, which returns in the first one's stead.
     TailCall,
     /// syscall, sysenter, int n.
     Syscall,
-    /// An interrupt.
     Interrupt,
     /// An exception, such as a page fault.
     Exception,
@@ -48,13 +46,9 @@ pub struct Counts {
     /// Steps of the guest's clock: an instruction is one, and so is each iteration of a `rep`
     /// string.
     pub clock: u64,
-    /// Reads of memory.
     pub loads: u64,
-    /// Writes of memory.
     pub stores: u64,
-    /// Bytes read.
     pub bytes_loaded: u64,
-    /// Bytes written.
     pub bytes_stored: u64,
     /// Those of the accesses that lie in two lines of 64 bytes.
     pub split_accesses: u64,
@@ -62,7 +56,6 @@ pub struct Counts {
     pub taken_branches: u64,
     /// Of these, jumps and calls to an address from a register or from memory.
     pub indirect_branches: u64,
-    /// Of these, returns.
     pub returns: u64,
     /// Of these, returns that a processor's return stack does not expect.
     #[serde(default)]
@@ -164,7 +157,6 @@ pub struct Node {
     pub parent: Option<u32>,
     /// Index into the tree's functions.
     pub function: u32,
-    /// How control came here.
     pub kind: NodeKind,
     /// What it executed itself, its children not included.
     pub counts: Counts,
@@ -191,9 +183,7 @@ pub struct LineCounts {
     pub source: SourceLine,
     /// Instructions, as in [`Counts`].
     pub instructions: u64,
-    /// Reads of memory.
     pub loads: u64,
-    /// Writes of memory.
     pub stores: u64,
 }
 
@@ -215,9 +205,7 @@ pub struct Function {
     /// Its lines that executed, in the order of the source. Empty if no lines are known; what they
     /// don't add up to of `counts` is in none.
     pub lines: Vec<LineCounts>,
-    /// Its nodes' counts together.
     pub counts: Counts,
-    /// Its nodes' census together.
     pub census: Census,
     /// The memory that it touched itself, in this window.
     pub footprint: Footprint,
@@ -270,7 +258,6 @@ pub struct WindowTree {
     /// The memory that a window touches: each number is the median of all windows that have this
     /// total, of two middle ones the lower.
     pub footprint: Footprint,
-    /// The window's slow instructions.
     pub census: Census,
     /// All that was counted in this window, by the names of events, as in one of the samples of
     /// `measure`. Its lines and pages are its own, and so may differ from the median in

@@ -62,7 +62,6 @@ pub(crate) struct BochsHost {
 }
 
 impl BochsHost {
-    /// One that stops nowhere.
     pub(crate) fn of(bochs: &Bochs) -> Self {
         Self { bochs: bochs.clone(), landmarks: None, traces: Cell::default() }
     }

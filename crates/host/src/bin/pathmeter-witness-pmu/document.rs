@@ -18,7 +18,6 @@ const NOPS: u64 = 100;
 /// The document: what was counted beside what is exact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Witness {
-    /// Always `pathmeter.witness-pmu/1`.
     pub(crate) schema: &'static str,
     pub(crate) counter: Counter,
     pub(crate) machine: Host,

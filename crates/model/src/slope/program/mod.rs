@@ -29,9 +29,7 @@ schema_name!(pub ProgramSlopeSchema = "pathmeter.program-slope/1");
 /// What a program costs by a number among its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSlopeResult {
-    /// Always `pathmeter.program-slope/1`.
     pub schema: ProgramSlopeSchema,
-    /// The kernel.
     pub base: SideInfo,
     /// All that the measurement with the first number depends on; those with the others differ in
     /// the arguments alone.
@@ -53,7 +51,6 @@ pub struct ProgramSlopeResult {
 /// What one row costs by the number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgramSlopeRow {
-    /// Its name.
     pub row: String,
     /// Its kind; null of a region or a window, whose values are of one execution.
     pub kind: Option<RowKind>,

@@ -34,7 +34,6 @@ Exit codes:
   2  wrong usage
   3  there is none, or too many could not be measured";
 
-/// Arguments of `bisect`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page),
@@ -89,19 +88,16 @@ pub(crate) struct BisectArgs {
     /// What is packed with the program.
     #[command(flatten)]
     pub(crate) files: FilesArgs,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     /// Results that are there already.

@@ -21,9 +21,7 @@ schema_name!(BisectSchema = "pathmeter.bisect/1");
 /// The first kernel, or commit, in which a path costs something else.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Bisected {
-    /// Always `pathmeter.bisect/1`.
     schema: BisectSchema,
-    /// The path's name.
     path: String,
     /// The event that was asked about; null if it was the path's own numbers.
     event: Option<String>,

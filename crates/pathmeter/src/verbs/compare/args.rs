@@ -52,7 +52,6 @@ or all paths. A path that only NEW can run gives a note.
 A budget, the FILE of --budget:
 ";
 
-/// Arguments of `compare`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES.to_owned() + BUDGET_EXAMPLE,
@@ -77,7 +76,6 @@ pub(crate) struct CompareArgs {
     /// With --explain, show every path that changed, function by function
     #[arg(long)]
     pub(crate) full: bool,
-    /// Debug information, with --explain.
     #[command(flatten)]
     pub(crate) debug: VmlinuxArgs,
     /// Whether causes are also summed up.
@@ -118,10 +116,8 @@ pub(crate) struct CompareArgs {
     /// Probes of the user's own.
     #[command(flatten)]
     pub(crate) probes: ProbeArgs,
-    /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
@@ -130,10 +126,8 @@ pub(crate) struct CompareArgs {
     /// What a gate is held to.
     #[command(flatten)]
     pub(crate) gate: GateArgs,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     /// Results that are there already.

@@ -14,7 +14,6 @@ Exit codes:
   0  exact runs work here
   3  they don't";
 
-/// Arguments of `doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorArgs {

@@ -21,7 +21,6 @@ Exit codes:
   1  at least one result was not as expected
   3  a subject could not be measured";
 
-/// Arguments of `experiment`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page),
@@ -42,13 +41,10 @@ pub(crate) struct ExperimentArgs {
     /// does not depend on its mechanism, and the exit code is 1.
     #[arg(long, conflicts_with = "list")]
     pub(crate) counter_examples: bool,
-    /// Where the documents go.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }

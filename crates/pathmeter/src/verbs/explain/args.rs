@@ -24,7 +24,6 @@ Examples:
   pathmeter explain user.new bzImage --against user.old -- ./program
                                                       how one region differs from another";
 
-/// Arguments of `explain`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArgs {
@@ -45,7 +44,6 @@ pub(crate) struct ExplainArgs {
     /// The program whose row is explained.
     #[command(flatten)]
     pub(crate) program: ExplainedProgram,
-    /// Debug information.
     #[command(flatten)]
     pub(crate) debug: VmlinuxArgs,
     /// Windows that PATH may be of, as PATH/NAME.
@@ -54,7 +52,6 @@ pub(crate) struct ExplainArgs {
     /// What is printed or written.
     #[command(flatten)]
     pub(crate) output: ExplainOutput,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
@@ -62,7 +59,6 @@ pub(crate) struct ExplainArgs {
 /// A program of which a row is explained.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainedProgram {
-    /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
     /// Also show which calls of PROGRAM lead to the row; those of regions and of `user code` are

@@ -25,11 +25,9 @@ Examples:
   pathmeter history export -o results/                each document as a file of this folder
   pathmeter history export -o all.jsonl               all in one file, a document a line";
 
-/// Arguments of `history`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct HistoryArgs {
-    /// What to do.
     #[command(subcommand)]
     pub(crate) verb: HistoryVerb,
     /// The history; by default pathmeter/history.sqlite in `$XDG_DATA_HOME`, or in ~/.local/share
@@ -37,7 +35,6 @@ pub(crate) struct HistoryArgs {
     pub(crate) db: Option<PathBuf>,
 }
 
-/// The verbs of `history`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryVerb {
     /// Keep results; one that is there already stays as it is
@@ -64,7 +61,6 @@ pub(crate) struct WhichArgs {
     pub(crate) label: Option<String>,
 }
 
-/// Arguments of `history add`.
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
     /// Files that `measure -o` wrote: counts, or times of this machine (also of several boots); a
@@ -88,7 +84,6 @@ pub(crate) struct AddArgs {
     pub(crate) edited: EditedArg,
 }
 
-/// Arguments of `history show`.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     /// Paths to show, names or patterns (`switch.*`): their values in each result
@@ -97,12 +92,10 @@ pub(crate) struct ShowArgs {
     /// Where the document goes, pathmeter.history/1.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
 
-/// Arguments of `history plot`.
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
     /// Paths to draw: names or patterns (`switch.*`)
@@ -111,12 +104,10 @@ pub(crate) struct PlotArgs {
     /// Write SVG to FILE instead
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
-    /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
 
-/// Arguments of `history blame`.
 #[derive(Debug, Args)]
 #[command(mut_group("GuestArgs", |group| group.requires("kernels")))]
 pub(crate) struct BlameArgs {
@@ -132,15 +123,12 @@ pub(crate) struct BlameArgs {
     /// Where the document goes, pathmeter.blame/1.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
 
-/// Arguments of `history remove`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArgs {
     /// The numbers of the results, as `history show` lists them
@@ -151,7 +139,6 @@ pub(crate) struct RemoveArgs {
     pub(crate) dry_run: bool,
 }
 
-/// Arguments of `history prune`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("what").required(true)))]
 pub(crate) struct PruneArgs {
@@ -164,12 +151,10 @@ pub(crate) struct PruneArgs {
     /// Remove nothing: only show what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }
 
-/// Arguments of `history export`.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Write to FILE, a document a line; or, if it is a FOLDER that is there, each document to a
@@ -180,7 +165,6 @@ pub(crate) struct ExportArgs {
     /// lines, a document that had line breaks has spaces instead.
     #[arg(long, short, value_name = "FILE|FOLDER", value_hint = ValueHint::AnyPath)]
     pub(crate) output: Option<PathBuf>,
-    /// Which results.
     #[command(flatten)]
     pub(crate) which: WhichArgs,
 }

@@ -47,7 +47,6 @@ Examples:
   pathmeter host experiment vgetcpu-2007
   pathmeter host experiment                           all, one page each";
 
-/// Arguments of `host`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct HostArgs {
@@ -70,7 +69,7 @@ pub(crate) enum HostVerb {
     Doctor(HostDoctorArgs),
 }
 
-/// Arguments of `host` without another verb.
+/// What is timed and how, if `host` has no verb of its own.
 #[derive(Debug, Args)]
 pub(crate) struct HostMeasureArgs {
     /// Show the times of this document instead, which `host -o` or `host --boots` wrote
@@ -79,21 +78,17 @@ pub(crate) struct HostMeasureArgs {
     /// Add this boot's session to a file of several boots, which `host compare` takes
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) boots: Option<PathBuf>,
-    /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// How times are taken.
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
 
-/// Arguments of `host compare`.
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct HostCompareArgs {
@@ -110,21 +105,17 @@ pub(crate) struct HostCompareArgs {
     /// Treat changes of less than PERCENT as equal; by default 2
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
     pub(crate) threshold: f64,
-    /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// How times are taken.
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
 
-/// Arguments of `host experiment`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXPERIMENT_EXAMPLES, mut_arg("format", of_page), mut_arg("write", of_page)
@@ -132,15 +123,12 @@ pub(crate) struct HostCompareArgs {
 pub(crate) struct HostExperimentArgs {
     /// The experiment; by default all, one after the other
     pub(crate) name: Option<String>,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
 }
 
-/// Arguments of `host doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct HostDoctorArgs {
     /// Print JSON (pathmeter.host-doctor/1) instead of a table
@@ -155,7 +143,6 @@ const REPLICATES: u32 = 30;
 /// Seconds without `--limit`, of one condition and of two.
 const LIMITS: [u64; 2] = [20, 180];
 
-/// How times are taken.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Sessions")]
 pub(crate) struct SessionArgs {

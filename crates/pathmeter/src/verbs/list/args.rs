@@ -27,16 +27,13 @@ Examples:
   pathmeter list cpus --capture -o this.toml the CPU of this machine; needs no root
   pathmeter measure bzImage --cpu ./this.toml";
 
-/// Arguments of `list`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct ListArgs {
-    /// What to list.
     #[command(subcommand)]
     pub(crate) what: ListWhat,
 }
 
-/// What can be listed.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ListWhat {
     /// List what can be measured
@@ -47,7 +44,6 @@ pub(crate) enum ListWhat {
     Cpus(CpusArgs),
 }
 
-/// Arguments of `list paths`.
 #[derive(Debug, Args)]
 pub(crate) struct PathsArgs {
     /// Print JSON (pathmeter.paths/1) instead of a table
@@ -55,7 +51,6 @@ pub(crate) struct PathsArgs {
     pub(crate) json: bool,
 }
 
-/// Arguments of `list functions`.
 #[derive(Debug, Args)]
 #[command(
     after_help = FUNCTIONS_EXAMPLES,
@@ -76,12 +71,10 @@ pub(crate) struct FunctionsArgs {
     /// Print JSON (pathmeter.functions/1) with addresses, instead of names
     #[arg(long)]
     pub(crate) json: bool,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
 
-/// Arguments of `list cpus`.
 #[derive(Debug, Args)]
 #[command(after_help = CPUS_EXAMPLES)]
 pub(crate) struct CpusArgs {

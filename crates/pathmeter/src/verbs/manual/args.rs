@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_complete::Shell;
 
-/// Arguments of `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell
     pub(crate) shell: Shell,
 }
 
-/// Arguments of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Write the pages of all verbs into DIR instead

@@ -19,7 +19,6 @@ Examples:
   pathmeter measure bzImage --append mitigations=off  the same kernel, booted differently
   pathmeter measure bzImage --results results         from a plan's results, if it is there";
 
-/// Arguments of `measure`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES, mut_arg("results", |arg| arg.conflicts_with("window"))
@@ -37,19 +36,15 @@ pub(crate) struct MeasureArgs {
     /// The TOML file with these values (docs/guide/gates.md)
     #[arg(long, value_name = "FILE", requires = "check", value_hint = ValueHint::FilePath)]
     pub(crate) budget: Option<PathBuf>,
-    /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     /// Results that are there already.

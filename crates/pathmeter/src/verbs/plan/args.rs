@@ -66,7 +66,6 @@ Exit codes:
   3    a build failed
   75   another try may help: a build took too long, or the disk was full";
 
-/// Arguments of `plan`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES, args_conflicts_with_subcommands = true,
@@ -81,7 +80,6 @@ pub(crate) struct PlanArgs {
     pub(crate) draft: DraftArgs,
 }
 
-/// The verbs of `plan`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanVerb {
     /// Build the kernels of commits that have none yet: all, or those of a shard
@@ -98,7 +96,7 @@ pub(crate) enum PlanVerb {
     Emit(EmitArgs),
 }
 
-/// Arguments of `plan` without a verb.
+/// What a new plan has, if `plan` has no verb of its own.
 #[derive(Debug, Args)]
 pub(crate) struct DraftArgs {
     /// The file of wishes, in TOML
@@ -115,7 +113,6 @@ pub(crate) struct DraftArgs {
     pub(crate) qemu: Option<PathBuf>,
 }
 
-/// Arguments of `plan build`.
 #[derive(Debug, Args)]
 #[command(after_help = BUILD_EXAMPLES)]
 pub(crate) struct PlanBuildArgs {
@@ -164,10 +161,8 @@ pub(crate) struct RunnerArgs {
     pub(crate) limit: Option<u64>,
 }
 
-/// Arguments of `plan run`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanRunArgs {
-    /// The plan.
     #[command(flatten)]
     pub(crate) runner: RunnerArgs,
     /// Measure only the cells of shard I of N, counted from 1
@@ -192,7 +187,6 @@ pub(crate) struct PlanRunArgs {
     pub(crate) no_cache: bool,
 }
 
-/// Arguments of `plan status`.
 #[derive(Debug, Args)]
 pub(crate) struct PlanStatusArgs {
     /// The plan
@@ -209,7 +203,6 @@ pub(crate) struct PlanStatusArgs {
     pub(crate) document: DocumentArgs,
 }
 
-/// Arguments of `plan merge`.
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Folders of results
@@ -220,11 +213,9 @@ pub(crate) struct MergeArgs {
     pub(crate) output: PathBuf,
 }
 
-/// Arguments of `plan recheck`.
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("which").required(true)))]
 pub(crate) struct RecheckArgs {
-    /// The plan.
     #[command(flatten)]
     pub(crate) runner: RunnerArgs,
     /// Measure K finished cells, chosen anew each time
@@ -235,7 +226,6 @@ pub(crate) struct RecheckArgs {
     pub(crate) cell: Vec<String>,
 }
 
-/// Arguments of `plan emit`.
 #[derive(Debug, Args)]
 pub(crate) struct EmitArgs {
     /// What runs the shards

@@ -32,7 +32,6 @@ Exit codes:
   2  the subjects can't be compared
   3  one of them, or one of its paths, could not be measured or explained; the page has the rest";
 
-/// Arguments of `report`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReportArgs {
@@ -66,7 +65,6 @@ pub(crate) struct ReportArgs {
     /// Whether documents are taken that were edited.
     #[command(flatten)]
     pub(crate) edited: EditedArg,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }
@@ -85,7 +83,6 @@ impl ReportArgs {
         self.output.extension().is_some_and(|it| it.eq_ignore_ascii_case("svg"))
     }
 
-    /// What is written.
     pub(crate) fn page(&self) -> Output<'_> {
         Output { option: "--output", contents: Contents::Page, file: Some(&self.output) }
     }

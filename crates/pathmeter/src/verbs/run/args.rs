@@ -47,7 +47,6 @@ Examples:
   make -C my-ioctl run KERNEL=bzImage
   make -C my-ioctl compare KERNEL=old/bzImage NEW=new/bzImage";
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -63,7 +62,6 @@ pub(crate) struct RunArgs {
     /// Another kernel, or a result, to be compared
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: Option<PathBuf>,
-    /// What is executed.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
     /// Compare PROGRAM with this one on one kernel: BASE is this program, with its arguments, and
@@ -122,7 +120,6 @@ pub(crate) struct RunArgs {
     /// The exit code that the program must end with; with any other there is no measurement
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) exit_code: u8,
-    /// Which rows are shown.
     #[command(flatten)]
     pub(crate) rows: RowArgs,
     /// Show and judge the rows of one of the program's processes or threads: its place in the tree
@@ -159,7 +156,6 @@ pub(crate) struct RunArgs {
     /// Compare even if more than the kernel differs; the differences are listed
     #[arg(long)]
     pub(crate) across: bool,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
     /// Whether documents are taken that were edited.
@@ -168,10 +164,8 @@ pub(crate) struct RunArgs {
     /// What a gate is held to.
     #[command(flatten)]
     pub(crate) gate: GateArgs,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     /// Results that are there already.

@@ -8,7 +8,6 @@ use super::probe_name::probe_name;
 /// What `run` is asked for.
 #[derive(Debug)]
 pub(crate) enum RunVerb {
-    /// To run a program.
     Run(Box<RunArgs>),
     /// To write a probe of this name.
     NewProbe(String),

@@ -28,7 +28,6 @@ Examples:
   pathmeter settings bzImage --slope 'landlock:{0,1,2,4,8}'
                                                       what each further layer costs";
 
-/// Arguments of `settings`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SettingsArgs {
@@ -79,13 +78,10 @@ pub(crate) struct SettingsArgs {
     /// Name the settings that this guest can't show, and why it can't; of a slope, show all rows
     #[arg(long)]
     pub(crate) all: bool,
-    /// Where the document goes.
     #[command(flatten)]
     pub(crate) document: DocumentArgs,
-    /// Formats for other programs.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
     /// Results that are there already.

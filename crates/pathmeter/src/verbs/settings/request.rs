@@ -23,7 +23,6 @@ pub(super) struct Request<'a> {
     /// With `--check`.
     pub(super) gates: Option<SettingGates>,
     pub(super) selection: Selection,
-    /// The files are open.
     pub(super) places: Places<'a>,
 }
 

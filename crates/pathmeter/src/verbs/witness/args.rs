@@ -23,7 +23,6 @@ Exit codes:
   1  they disagree
   3  a kernel could not be run in one of the two";
 
-/// Arguments of `witness`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, mut_arg("cpu", |arg| arg.hide(true)))]
 pub(crate) struct WitnessArgs {
@@ -36,7 +35,6 @@ pub(crate) struct WitnessArgs {
     /// What is executed instead of the paths.
     #[command(flatten)]
     pub(crate) packing: PackingArgs,
-    /// How guests run.
     #[command(flatten)]
     pub(crate) guest: GuestArgs,
 }

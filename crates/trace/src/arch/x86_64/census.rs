@@ -36,39 +36,28 @@ slow! {
     Popf = "popf",
     /// pushf, pushfd, pushfq.
     Pushf = "pushf",
-    /// cli.
     Cli = "cli",
-    /// sti.
     Sti = "sti",
-    /// hlt.
     Hlt = "hlt",
-    /// wrmsr.
     Wrmsr = "wrmsr",
-    /// rdmsr.
     Rdmsr = "rdmsr",
     /// mov to cr3.
     MovToCr3 = "mov-cr3",
     /// mov to cr0, cr4 or a debug register.
     MovToControl = "mov-control",
-    /// invlpg.
     Invlpg = "invlpg",
-    /// invpcid.
     Invpcid = "invpcid",
     /// wbinvd, invd.
     Wbinvd = "wbinvd",
     /// clflush, clflushopt, clwb.
     Clflush = "clflush",
-    /// swapgs.
     Swapgs = "swapgs",
     /// iret, iretd, iretq.
     Iret = "iret",
     /// sysretl, sysretq.
     Sysret = "sysret",
-    /// sysexit.
     Sysexit = "sysexit",
-    /// syscall.
     Syscall = "syscall",
-    /// sysenter.
     Sysenter = "sysenter",
     /// int n.
     Int = "int",
@@ -78,39 +67,24 @@ slow! {
     LoadTable = "load-table",
     /// rdfsbase, rdgsbase, wrfsbase, wrgsbase.
     SegmentBase = "segment-base",
-    /// lsl.
     Lsl = "lsl",
-    /// lar.
     Lar = "lar",
-    /// verr.
     Verr = "verr",
-    /// str.
     Str = "str",
-    /// sidt.
     Sidt = "sidt",
-    /// sgdt.
     Sgdt = "sgdt",
-    /// sldt.
     Sldt = "sldt",
-    /// cpuid.
     Cpuid = "cpuid",
     /// rdtsc; a window's second stamp is one.
     Rdtsc = "rdtsc",
-    /// rdtscp.
     Rdtscp = "rdtscp",
-    /// rdpid.
     Rdpid = "rdpid",
-    /// verw.
     Verw = "verw",
-    /// lfence.
     Lfence = "lfence",
-    /// mfence.
     Mfence = "mfence",
-    /// sfence.
     Sfence = "sfence",
     /// A store past the caches: movnti, movntdq and its kind, maskmovdqu, movdiri, movdir64b.
     NonTemporal = "non-temporal",
-    /// serialize.
     Serialize = "serialize",
     /// xsave, xsavec, xsaveopt, xsaves, fxsave.
     Xsave = "xsave",
@@ -128,7 +102,6 @@ slow! {
     Rep = "rep",
     /// rdrand, rdseed.
     Rdrand = "rdrand",
-    /// rdpmc.
     Rdpmc = "rdpmc",
     /// Anything with a lock prefix, and xchg with memory.
     Locked = "locked",
@@ -136,10 +109,7 @@ slow! {
     In = "in",
     /// out, outs.
     Out = "out",
-    /// pause.
     Pause = "pause",
-    /// stac.
     Stac = "stac",
-    /// clac.
     Clac = "clac",
 }

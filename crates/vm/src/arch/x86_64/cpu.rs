@@ -129,7 +129,6 @@ impl Cpu {
         profile.map_or_else(|| Self::Qemu(text.to_owned()), Self::Profile)
     }
 
-    /// QEMU's `-cpu`.
     pub fn text(&self) -> String {
         match self {
             Self::Profile(profile) => profile.text(),
@@ -255,7 +254,6 @@ static TEXTS: LazyLock<HashMap<&str, String>> =
     LazyLock::new(|| PROFILES.iter().map(|profile| (profile.name, profile.composed())).collect());
 
 impl Profile {
-    /// QEMU's `-cpu`.
     fn text(&self) -> String {
         TEXTS.get(self.name).cloned().unwrap_or_else(|| self.composed())
     }
