@@ -24,7 +24,7 @@ const IDLE: &[&str] = &[
     "The path.",
     "The subject's name.",
     "Where the document goes.",
-    "Which rows",
+    "Which rows are shown.",
     "Why.",
 ];
 
