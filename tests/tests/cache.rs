@@ -121,15 +121,15 @@ fn kept_recordings_are_read_and_changed_ones_made_again() {
 fn without_a_cache_nothing_is_written_and_the_result_is_the_same() {
     let scene = Scene::cold();
     let base = built("base");
-    let measure = |more: &[&str]| scene.run(&[&arguments(&base)[..], more].concat());
-    let without = measure(&["--no-cache"]);
+    let measure_with = |more: &[&str]| scene.run(&[&arguments(&base)[..], more].concat());
+    let without = measure_with(&["--no-cache"]);
     assert_eq!(scene.cached(), [""; 0]);
-    let cold = measure(&[]);
+    let cold = measure_with(&[]);
     let from_snapshot = {
         fs::remove_file(scene.cached_file(".result")).unwrap();
-        measure(&[])
+        measure_with(&[])
     };
-    let from_result = measure(&[]);
+    let from_result = measure_with(&[]);
     for run in [cold, from_snapshot, from_result] {
         assert_identical(&run.json(), &without.json());
     }

@@ -101,11 +101,11 @@ pub(crate) fn words(text: &str) -> String {
     let is_number = |word: &str| {
         word.contains(|char: char| char.is_ascii_digit()) && !word.contains(char::is_alphabetic)
     };
-    let words = |line: &str| {
+    let words_of = |line: &str| {
         let words = line.split_whitespace().filter(|word| !is_number(word));
         words.collect::<Vec<_>>().join(" ") + "\n"
     };
-    text.lines().map(words).collect()
+    text.lines().map(words_of).collect()
 }
 
 /// What the command, whose words are quoted for a shell, prints. A gate may find something.

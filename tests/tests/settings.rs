@@ -56,8 +56,10 @@ fn each_setting_has_a_row_and_a_gate_fails_for_what_one_costs() {
     let first = ["changed", "failed", "unknown", "unseen", "unseen"];
     let last = ["no-effect", "unproved", "refused"];
     assert_eq!(outcomes, [&first[..], &last].concat());
-    let reason = |at: usize| rows[at]["reason"].as_str().unwrap();
-    assert!(reason(3).contains("Not affected") && reason(7).contains("available_clocksource"));
+    let reason_at = |at: usize| rows[at]["reason"].as_str().unwrap();
+    assert!(
+        reason_at(3).contains("Not affected") && reason_at(7).contains("available_clocksource")
+    );
     assert_eq!(rows[0]["proofs"][0]["state"], "proved");
     let panic = rows[1]["reason"].as_str().unwrap();
     assert!(panic.contains("Kernel panic"), "{panic}");

@@ -29,8 +29,8 @@ pub(crate) fn add(rules: u32) -> Result<Held, Refusal> {
     let set = |it: &mut Message| it.words(&[1, 1, 0, 0, 0, 0, 0, 0]);
     ask(&socket, AUDIT_SET, NLM_F_ACK, set, Socket::acknowledged)?;
     for number in 0..rules {
-        let rule = |it: &mut Message| it.words(&rule(NO_PROCESS + 1 + number));
-        ask(&socket, AUDIT_ADD_RULE, NLM_F_ACK, rule, Socket::acknowledged)?;
+        let add_rule = |it: &mut Message| it.words(&rule(NO_PROCESS + 1 + number));
+        ask(&socket, AUDIT_ADD_RULE, NLM_F_ACK, add_rule, Socket::acknowledged)?;
     }
     let [_, enabled] = ask(&socket, AUDIT_GET, 0, |_| (), |socket| socket.first(AUDIT_GET))?;
     let listed =

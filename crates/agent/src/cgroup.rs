@@ -77,9 +77,9 @@ fn limit_mounted(file: &[u8], value: &[u8], depth: u32) -> Result<Held, Refusal>
 fn has(held: &[u8], value: &[u8]) -> bool {
     if value.contains(&b'=') {
         // Of a device the file has all numbers by their names (`io.max`), in a line.
-        let has = |line: &[u8], asked| words(line).any(|held| held == asked);
+        let has_word = |line: &[u8], asked| words(line).any(|held| held == asked);
         let mut lines = held.split(|byte| *byte == b'\n');
-        return lines.any(|line| words(value).all(|asked| has(line, asked)));
+        return lines.any(|line| words(value).all(|asked| has_word(line, asked)));
     }
     // Of two numbers the second has a default.
     let mut both = words(value).zip(words(held));

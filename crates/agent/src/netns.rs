@@ -172,13 +172,13 @@ impl Space {
 
     /// A new one, which this process enters, kept at this place; its devices have no IPv6.
     fn new(place: &'static [u8]) -> Result<Self, Refusal> {
-        let failed = |error| kernel_refusal(format_args!("no network namespace (error {error})"));
-        sys::unshare(flag::CLONE_NEWNET).map_err(failed)?;
+        let describe = |error| kernel_refusal(format_args!("no network namespace (error {error})"));
+        sys::unshare(flag::CLONE_NEWNET).map_err(describe)?;
         let place = CStr::new(place);
         sys::open(place, flag::O_WRONLY | flag::O_CREAT, 0o444)
             .and_then(sys::close)
             .and_then(|_| sys::bind_mount(CStr::new(far::OWN), place))
-            .map_err(failed)?;
+            .map_err(describe)?;
         let _ = write(b"/proc/sys/net/ipv6/conf/default/disable_ipv6\0", b"1");
         Self::own()
     }

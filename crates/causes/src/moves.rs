@@ -64,13 +64,13 @@ pub(crate) fn join(field: &Field<'_>, parts: &mut Parts, kernels: Option<&[Kerne
     let of_kernel = |it: &Candidate| {
         [it.one, it.other].iter().all(|number| !field.functions[*number].is_of_program)
     };
-    let mut join = |candidates: fn(Known<'_>, &Parts) -> Vec<Candidate>| {
+    let mut join_candidates = |candidates: fn(Known<'_>, &Parts) -> Vec<Candidate>| {
         in_rounds(parts, &|parts| candidates(known, parts).into_iter().filter(of_kernel).collect());
     };
-    join(holders::candidates);
-    join(rename::candidates);
-    join(strings::candidates);
-    join(inline::candidates);
+    join_candidates(holders::candidates);
+    join_candidates(rename::candidates);
+    join_candidates(strings::candidates);
+    join_candidates(inline::candidates);
     rename::doubt(known, parts);
 }
 

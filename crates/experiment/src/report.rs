@@ -124,10 +124,10 @@ fn judged(
 ) -> (ExpectationOutcome, String) {
     let seen = match rule {
         Rule::Difference { left, right, metric, right_metric, classes, at_least, at_most } => {
-            let value = |place, metric| value(experiment, observed, place, metric, classes);
+            let value_of = |place, metric| value(experiment, observed, place, metric, classes);
             let right_metric = right_metric.unwrap_or(*metric);
-            let right = right.as_ref().map(|place| value(place, right_metric)).transpose();
-            let sides = value(left, *metric).and_then(|left| Ok((left, right?)));
+            let right = right.as_ref().map(|place| value_of(place, right_metric)).transpose();
+            let sides = value_of(left, *metric).and_then(|left| Ok((left, right?)));
             sides.map(|(left, right)| difference(left, right, *at_least, *at_most))
         }
         Rule::ElapsedRatio { left, right, at_least_percent, at_most_percent } => {

@@ -61,11 +61,12 @@ fn elapsed(percent: u64) -> ElapsedCell {
 /// The path that only the old kernel is asked for costs 7; by two CPUs at once the old one takes
 /// thrice as long, the new one as long as by one.
 fn report(expectation: &str, old: ExactCell, new: ExactCell) -> ExperimentReport {
-    let check = |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
+    let observed_check =
+        |name: &str, value: &str| ObservedCheck { name: name.into(), value: value.into() };
     let observed = Observed {
         cells: vec![vec![old, cell(7)], vec![new, ObservedCell::NotAsked]],
         elapsed: vec![vec![elapsed(300)], vec![elapsed(100)]],
-        checks: vec![vec![check("NT", "leaks"), check("spins", "17")], vec![]],
+        checks: vec![vec![observed_check("NT", "leaks"), observed_check("spins", "17")], vec![]],
         measured_with: vec![],
     };
     ExperimentReport::new(with(expectation).unwrap(), observed)

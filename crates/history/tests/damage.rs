@@ -94,8 +94,8 @@ fn result(number: usize) -> Measurement {
         path(PATHS[3], vec![330; 40]),
         path(PATHS[0], samples(1691 + number as u64)),
     ];
-    let rows = |sample: &u64| vec![7, sample - 7];
-    let distinct: Vec<Vec<u64>> = paths[2].samples[..3].iter().map(rows).collect();
+    let rows_of = |sample: &u64| vec![7, sample - 7];
+    let distinct: Vec<Vec<u64>> = paths[2].samples[..3].iter().map(rows_of).collect();
     paths[2].events = Some(PathEvents {
         names: ["user", "kernel"].map(str::to_owned).to_vec(),
         distinct,

@@ -258,10 +258,10 @@ proptest! {
         kinds in proptest::collection::vec((0_u64..5, 0_u64..4, any::<bool>()), 2..12)
     ) {
         // Two that are alike are two results.
-        let result = |(day, kind): (usize, (u64, u64, bool))| {
+        let result_of_day = |(day, kind): (usize, (u64, u64, bool))| {
             Measurement { notes: vec![day.to_string()], ..result_with_events(kind) }
         };
-        let results: Vec<Measurement> = kinds.into_iter().enumerate().map(result).collect();
+        let results: Vec<Measurement> = kinds.into_iter().enumerate().map(result_of_day).collect();
         let mut expected = Vec::new();
         for (number, pair) in (2..).zip(results.windows(2)) {
             let compared = compare(&pair[0], &pair[1], Threshold::default()).paths.remove(0);

@@ -12,18 +12,21 @@ const MAX_TEXT: usize = 2000;
 /// This machine, of which paths are executed on `cpu`; what can't be read is empty.
 pub fn machine(cpu: u32) -> Host {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let field = |name: &str| field(&info, name);
+    let field_of_cpu = |name: &str| field(&info, name);
     let of_cpu = |file: &str| text(format!("/sys/devices/system/cpu/cpu{cpu}/{file}"));
     Host {
         processor: format!(
             "{}, family {}, model {}, stepping {}",
-            field("model name"),
-            field("cpu family"),
-            field("model"),
-            field("stepping")
+            field_of_cpu("model name"),
+            field_of_cpu("cpu family"),
+            field_of_cpu("model"),
+            field_of_cpu("stepping")
         ),
-        microcode: field("microcode"),
-        hypervisor: field("flags").split(' ').any(|flag| flag == "hypervisor").then(hypervisor),
+        microcode: field_of_cpu("microcode"),
+        hypervisor: field_of_cpu("flags")
+            .split(' ')
+            .any(|flag| flag == "hypervisor")
+            .then(hypervisor),
         release: text("/proc/sys/kernel/osrelease"),
         kernel: text("/proc/version"),
         build_id: build_id(&fs::read("/sys/kernel/notes").unwrap_or_default()),

@@ -373,8 +373,8 @@ impl Place<'_> {
 }
 
 fn output(result: &Measurement) -> pathmeter_model::Written {
-    let output = |execution: &Execution| execution.output.stdout.clone();
-    result.execution.as_ref().map(output).unwrap_or_default()
+    let stdout_of = |execution: &Execution| execution.output.stdout.clone();
+    result.execution.as_ref().map(stdout_of).unwrap_or_default()
 }
 
 fn unlike(place: &Place<'_>, what: String) -> MeasureError {

@@ -216,8 +216,8 @@ fn a_wait_in_which_the_cpu_idles_now_and_then_is_as_long_as_the_clock_says() {
     // The tick that ends the idle time costs a few hundred instructions: no tail by themselves.
     let side = |late: usize| {
         let idle = |run: usize| u64::from(run < late) * 3_997_023;
-        let row = |run: usize| [[1050, 1050, 0], [1050 + idle(run) / 2000, 1080, idle(run)]];
-        let numbers: Vec<_> = (0..6).flat_map(row).map(|it| it.to_vec()).collect();
+        let row_of_run = |run: usize| [[1050, 1050, 0], [1050 + idle(run) / 2000, 1080, idle(run)]];
+        let numbers: Vec<_> = (0..6).flat_map(row_of_run).map(|it| it.to_vec()).collect();
         let runs: Vec<_> = numbers.chunks(2).map(|run| vec![run[0][0], run[1][0]]).collect();
         let events = PathEvents {
             names: ["kernel", "clock", "idle"].map(str::to_owned).to_vec(),

@@ -148,12 +148,14 @@ fn other_calls_of_the_first_run_alone_are_told_too() {
 
 #[test]
 fn calls_that_vary_from_run_to_run_do_not_differ() {
-    let result = |calls: &[u64]| {
+    let result_of_calls = |calls: &[u64]| {
         let run_of = |calls: &u64| run(&[row(PageFault, "read", *calls, calls * 500)]);
         program("vmlinuz", calls.iter().map(run_of).collect())
     };
-    let comparison =
-        compare_programs(&result(&[9, 3, 4, 4, 3, 4, 3]), &result(&[9, 4, 3, 3, 4, 3, 4]));
+    let comparison = compare_programs(
+        &result_of_calls(&[9, 3, 4, 4, 3, 4, 3]),
+        &result_of_calls(&[9, 4, 3, 3, 4, 3, 4]),
+    );
     let faults = only(&comparison);
     assert_eq!((faults.verdict, work(faults).calls_differ), (Same, false));
     let calls = work(faults).new_calls;

@@ -131,13 +131,13 @@ mod tests {
     fn a_failure_that_no_limit_names_is_told_beside_the_limits_that_are_met() {
         let report = BudgetReport { file: "b.toml".to_owned(), rows: Vec::new() };
         let table = |failing: &[(&str, Option<usize>)]| {
-            let reason = |(event, line): &(&str, Option<usize>)| GateReason {
+            let reason_of_budget = |(event, line): &(&str, Option<usize>)| GateReason {
                 row: "openat".to_owned(),
                 event: Some((*event).to_owned()),
                 line: *line,
                 ..GateReason::default()
             };
-            let worse = failing.iter().map(reason).collect();
+            let worse = failing.iter().map(reason_of_budget).collect();
             let gate = GateReport { worse, unjudged: Vec::new() };
             budget_table(
                 &report,

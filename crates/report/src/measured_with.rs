@@ -157,17 +157,17 @@ mod tests {
 
     #[test]
     fn what_proves_a_setting_stands_beside_it_and_what_does_not_is_told_twice() {
-        let proof = |setting: &str, state| SettingProof {
+        let proof_of = |setting: &str, state| SettingProof {
             setting: setting.into(),
             state,
             shown: "a file reads \"1\"".into(),
         };
-        let one = proof("boot:a", SettingState::Proved);
+        let one = proof_of("boot:a", SettingState::Proved);
         let sure = MeasuredWith { proofs: vec![one.clone()], ..with("boot:a", "") };
         let text = measured_with(&sure);
         assert!(text.contains("under boot:a (proved: a file reads \"1\")"), "{text}");
         assert_eq!(doubt(&sure), None);
-        let proofs = vec![one, proof("boot:b", SettingState::Unproved)];
+        let proofs = vec![one, proof_of("boot:b", SettingState::Unproved)];
         let unsure = MeasuredWith { proofs, ..with("boot:a boot:b", "") };
         assert_eq!(doubt(&unsure).as_deref(), Some("boot:b (unproved: a file reads \"1\")"));
     }

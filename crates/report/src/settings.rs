@@ -54,8 +54,8 @@ pub fn settings_tables(results: &[SettingsResult], shown: Rows, style: Style) ->
 /// The answer in a sentence, the tables of all sets, and what was measured on which machine.
 fn settings_table(result: &SettingsResult, shown: Rows, style: Style) -> String {
     let program = result.program.as_deref();
-    let of_set = |set| of_set(set, program, shown, style) + "\n";
-    let sets: String = result.sets.iter().map(of_set).collect();
+    let section = |set| of_set(set, program, shown, style) + "\n";
+    let sets: String = result.sets.iter().map(section).collect();
     let answer = style.fill(&sentence(result), 0) + "\n\n";
     answer + &sets + &legend(result, style) + &machine(result, style)
 }

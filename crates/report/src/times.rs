@@ -425,16 +425,16 @@ mod tests {
             let times = example::times(&[("a.b", 10, &call[..]), chains[0], chains[1]]);
             times_table(&times, |path| path == "a.b", Rows::Folded, Style::default())
         };
-        let row = |table: &str| {
+        let row_of_table = |table: &str| {
             let row = table.lines().find(|line| line.starts_with("a.b")).unwrap_or_default();
             row.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
         };
         let agreed = table(50 + 150, 50 + 50);
         let words = ["a.b", "3,000", "0.0", "%", "3,000", "6,000", "+0.00", "%"];
-        assert_eq!(row(&agreed), words, "{agreed}");
+        assert_eq!(row_of_table(&agreed), words, "{agreed}");
         assert!(agreed.contains("\na cycle of the core is 0.500 ticks\n"), "{agreed}");
         let shortened = table(50 + 150, 50 + 12);
-        assert!(!row(&shortened).contains(&"6,000".to_owned()), "{shortened}");
+        assert!(!row_of_table(&shortened).contains(&"6,000".to_owned()), "{shortened}");
         let reason = "\nthere are no cycles: a cycle is 0.500 ticks by clock.multiply and 0.120";
         assert!(shortened.contains(reason), "{shortened}");
     }

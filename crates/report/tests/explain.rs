@@ -200,17 +200,17 @@ fn a_row_of_a_program_begins_with_the_causes_of_its_difference() {
         let text = explanation(&Explain { causes, ..Explain::new(base, Some(new)) }, ALL, PLAIN);
         text.split("\n\n").skip(1).take(2).collect::<Vec<_>>().join("\n\n")
     };
-    let two = || {
+    let two_windows = || {
         let user = cause("parse [reader]", -7, 0.1, Area::User);
         vec![cause("schedule", 64, 0.9, Area::Scheduler), user]
     };
-    insta::assert_snapshot!(text(Some([32, 32]), two()));
+    insta::assert_snapshot!(text(Some([32, 32]), two_windows()));
     // What is not called has no mean.
-    let uncalled = text(None, two());
+    let uncalled = text(None, two_windows());
     assert!(uncalled.starts_with("Instructions: scheduler, +64 (schedule);"), "{uncalled}");
     assert!(!uncalled.contains("each: "), "{uncalled}");
     let more = cause(EXECUTIONS, 100, 0.6, Area::Other);
-    insta::assert_snapshot!(text(Some([31, 32]), [vec![more], two()].concat()));
+    insta::assert_snapshot!(text(Some([31, 32]), [vec![more], two_windows()].concat()));
 }
 
 #[test]

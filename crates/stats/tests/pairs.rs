@@ -93,8 +93,9 @@ fn one_pair_that_differs_by_more_hides_no_change_that_all_have() {
 fn what_goes_up_and_down_is_no_change_of_a_region() {
     let base = [1_300_000, 1_262_000, 1_254_000, 1_266_000, 1_294_000, 1_272_000];
     let new = [1_299_990, 1_262_000, 1_254_004, 1_265_476, 1_294_520, 1_271_811];
-    let of = |costs: [u64; 6]| costs.map(|cost| (0..20).map(|at| cost + at).collect::<Vec<u64>>());
-    assert_eq!(judged(&of(base), &of(new)).0, Same);
+    let runs_of =
+        |costs: [u64; 6]| costs.map(|cost| (0..20).map(|at| cost + at).collect::<Vec<u64>>());
+    assert_eq!(judged(&runs_of(base), &runs_of(new)).0, Same);
 }
 
 #[test]
@@ -234,7 +235,7 @@ proptest! {
 /// runs, up and down alike.
 #[test]
 fn a_difference_that_stands_out_among_steps_may_be_absent_from_one_run_and_from_no_more() {
-    let of = |runs: [[i64; 7]; 6]| {
+    let runs_of = |runs: [[i64; 7]; 6]| {
         let base = vec![vec![36_166; 7]; 6];
         let new = moved(&base, |run, window, cost| cost.saturating_add_signed(runs[run][window]));
         judged(&base, &new)
@@ -247,9 +248,9 @@ fn a_difference_that_stands_out_among_steps_may_be_absent_from_one_run_and_from_
         [13, 5, 13, 5, 5, -3, 13],
         [-3, 5, -3, -3, 5, 5, 13],
     ];
-    assert_eq!(of(runs), (Verdict::Higher, 36_166, 36_171));
+    assert_eq!(runs_of(runs), (Verdict::Higher, 36_166, 36_171));
     runs[3] = [13, -3, -3, -3, 13, -3, 13];
-    assert_ne!(of(runs).0, Verdict::Higher);
+    assert_ne!(runs_of(runs).0, Verdict::Higher);
 }
 
 /// Runs of 31 executions of which each costs `base` and new's the run's step more; a tick falls
@@ -282,9 +283,9 @@ fn steps_of_whole_runs_in_one_direction_are_no_change() {
 fn a_step_up_in_five_runs_and_down_in_the_sixth_is_no_change() {
     // `poll.100` of Debian's cloud kernel, without and with `no_console_suspend`: the object that
     // it allocates lies in the first page of its slab in half of the runs.
-    let of = |costs: [u64; 6]| costs.map(|cost| vec![cost; 13]).to_vec();
-    let base = of([12_734, 12_734, 12_734, 12_737, 12_734, 12_734]);
-    let mut new = of([12_737, 12_737, 12_737, 12_734, 12_737, 12_737]);
+    let runs_of = |costs: [u64; 6]| costs.map(|cost| vec![cost; 13]).to_vec();
+    let base = runs_of([12_734, 12_734, 12_734, 12_737, 12_734, 12_734]);
+    let mut new = runs_of([12_737, 12_737, 12_737, 12_734, 12_737, 12_737]);
     assert_eq!(judged(&base, &new).0, Same);
     assert_eq!(judged(&new, &base).0, Same);
     // A change that a few pairs of a run hide.

@@ -24,8 +24,8 @@ fn document(scene: &Scene, mode: &str) -> Value {
 fn jit_functions(base: &Value) -> Vec<(&str, u64)> {
     let functions = base["window"]["functions"].as_array().unwrap();
     let made = functions.iter().filter(|function| function["module"] == "JIT");
-    let cost = |function: &'_ Value| function["counts"]["instructions"].as_u64().unwrap();
-    let mut named: Vec<_> = made.map(|it| (it["name"].as_str().unwrap(), cost(it))).collect();
+    let cost_of = |function: &'_ Value| function["counts"]["instructions"].as_u64().unwrap();
+    let mut named: Vec<_> = made.map(|it| (it["name"].as_str().unwrap(), cost_of(it))).collect();
     named.sort_unstable();
     named
 }

@@ -63,8 +63,8 @@ fn assert_whole(causes: &Causes) {
 /// The functions of each part of each cause.
 fn names(causes: &Causes) -> Vec<Vec<String>> {
     let part = |functions: &Vec<String>| functions.join("+");
-    let of = |cause: &Cause| cause.parts.iter().map(|it| part(&it.functions)).collect();
-    causes.causes.iter().map(of).collect()
+    let parts_of = |cause: &Cause| cause.parts.iter().map(|it| part(&it.functions)).collect();
+    causes.causes.iter().map(parts_of).collect()
 }
 
 /// How many moves were found, with a difference or without.

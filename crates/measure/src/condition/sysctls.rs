@@ -60,12 +60,12 @@ mod tests {
     #[test]
     fn a_misspelt_sysctl_is_recognised_by_those_of_this_machine() {
         let names = ["vm.swappiness", "vm.overcommit_memory", "kernel.panic"];
-        let closest = |setting| closest(setting, &names);
-        assert_eq!(closest("vm.swapiness=1").as_deref(), Some("vm.swappiness=1"));
-        assert_eq!(closest("vm/swapiness=1").as_deref(), Some("vm.swappiness=1"));
-        assert_eq!(closest("vm.swappiness=1"), None, "the guest's kernel lacks it");
-        assert_eq!(closest("vmm.swappiness=1").as_deref(), Some("vm.swappiness=1"));
-        assert_eq!(closest("zzz=1"), None);
+        let closest_to = |setting| closest(setting, &names);
+        assert_eq!(closest_to("vm.swapiness=1").as_deref(), Some("vm.swappiness=1"));
+        assert_eq!(closest_to("vm/swapiness=1").as_deref(), Some("vm.swappiness=1"));
+        assert_eq!(closest_to("vm.swappiness=1"), None, "the guest's kernel lacks it");
+        assert_eq!(closest_to("vmm.swappiness=1").as_deref(), Some("vm.swappiness=1"));
+        assert_eq!(closest_to("zzz=1"), None);
         let here = super::names(Path::new(FOLDER));
         assert!(here.iter().any(|name| name == "kernel.ostype"), "{} names", here.len());
         let here: Vec<&str> = here.iter().map(String::as_str).collect();

@@ -82,8 +82,8 @@ impl Selection {
 
     /// Whether the user named this path in full.
     pub fn names(&self, name: &str) -> bool {
-        let pattern = |matcher: &WildMatch| matcher.pattern();
-        self.is_asked && self.patterns.iter().any(|matcher| pattern(matcher) == name)
+        let pattern_of = |matcher: &WildMatch| matcher.pattern();
+        self.is_asked && self.patterns.iter().any(|matcher| pattern_of(matcher) == name)
     }
 
     /// Which pattern selects this path first: paths in this order stand as the user named them.

@@ -129,7 +129,7 @@ impl ProgramWindows {
     /// those of regions are. `lines` tells whether lines of data were counted.
     pub fn rows(&self, runs: &[Vec<AccountWindow>], lines: bool) -> Vec<PathResult> {
         let sampled = if runs.len() > 1 { &runs[1..] } else { runs };
-        let row = |(number, asked): (usize, &ProgramWindow)| {
+        let to_row = |(number, asked): (usize, &ProgramWindow)| {
             let of_run = |run: &'_ Vec<AccountWindow>| {
                 run.iter().find(|window| window.number as usize == number).cloned()
             };
@@ -140,7 +140,7 @@ impl ProgramWindows {
             row.checks.extend(self.chosen.get(number).cloned().unwrap_or_default());
             row
         };
-        self.windows.iter().enumerate().map(row).collect()
+        self.windows.iter().enumerate().map(to_row).collect()
     }
 }
 

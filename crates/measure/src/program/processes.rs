@@ -198,20 +198,20 @@ mod tests {
         let read = row(RowKind::Syscall, "read", 5);
         let tick = row(RowKind::Interrupt, "timer", 9);
         let whole = [user(30), tick, read.clone()];
-        let check = |parts: &[ProgramRow], rows: &[ProgramRow]| {
+        let check_sums = |parts: &[ProgramRow], rows: &[ProgramRow]| {
             super::check(parts.iter(), rows, "processes")
         };
-        assert_eq!(check(&[user(10), user(20)], &whole[..2]).err(), {
+        assert_eq!(check_sums(&[user(10), user(20)], &whole[..2]).err(), {
             let text =
                 "the processes' rows of user code do not add up to it: that is worth a report";
             Some(text.to_owned())
         });
         let joined = ProgramRow { calls: 2, ..user(30) };
         let whole = [joined, read.clone()];
-        assert_eq!(check(&[user(10), read.clone(), user(20)], &whole), Ok(()));
+        assert_eq!(check_sums(&[user(10), read.clone(), user(20)], &whole), Ok(()));
         for wrong in [vec![user(10), user(20)], vec![user(10), user(19), read.clone()]] {
-            assert!(check(&wrong, &whole).is_err());
+            assert!(check_sums(&wrong, &whole).is_err());
         }
-        assert!(check(&[user(10), user(20), read.clone(), read], &whole).is_err());
+        assert!(check_sums(&[user(10), user(20), read.clone(), read], &whole).is_err());
     }
 }

@@ -209,9 +209,9 @@ mod tests {
 
     #[test]
     fn a_kernel_goes_by_its_name_and_a_file_by_its_folder() {
-        let is_named = |name| super::is_named(Path::new(name));
-        assert!(is_named("apt:linux-image-amd64") && is_named("running"));
-        assert!(!is_named("./running") && !is_named("./apt:x") && !is_named("running2"));
+        let is_this = |name| super::is_named(Path::new(name));
+        assert!(is_this("apt:linux-image-amd64") && is_this("running"));
+        assert!(!is_this("./running") && !is_this("./apt:x") && !is_this("running2"));
     }
 
     #[test]

@@ -179,7 +179,7 @@ pub fn window(path: &str, name: &str, calls: &[(Option<u32>, &str, u64)]) -> Sub
 /// Times of paths: each a name, the calls of a batch, and the ticks of a batch in each replicate,
 /// the same for both sides and all of four batches. The clock's stamps take 50 ticks, a tick 1 ns.
 pub fn times(paths: &[(&str, u64, &[u64])]) -> Times {
-    let path = |&(name, calls, replicates): &(&str, u64, &[u64])| PathTimes {
+    let times_of_path = |&(name, calls, replicates): &(&str, u64, &[u64])| PathTimes {
         path: name.to_owned(),
         status: Status::Ok,
         reason: None,
@@ -208,7 +208,7 @@ pub fn times(paths: &[(&str, u64, &[u64])]) -> Times {
             milliseconds: 1,
         },
         conditions: vec!["default".into()],
-        paths: paths.iter().map(path).collect(),
+        paths: paths.iter().map(times_of_path).collect(),
         notes: Vec::new(),
     }
 }

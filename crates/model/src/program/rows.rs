@@ -109,10 +109,10 @@ pub fn program_rows(
 pub(crate) fn rows(runs: &[ProgramRun], counted: &[Event]) -> Vec<PathResult> {
     let mut names = Names(HashSet::new());
     let rows = series(runs).into_iter();
-    let row = |((kind, name), numbers): (Key, Vec<Counts>)| {
+    let row_of_work = |((kind, name), numbers): (Key, Vec<Counts>)| {
         row(&names.unique(row_name(kind, &name), &name), kind, &numbers, counted)
     };
-    rows.map(row).collect()
+    rows.map(row_of_work).collect()
 }
 
 /// The names that were given.

@@ -53,12 +53,12 @@ pub(crate) fn function_changes(
     });
     let names: BTreeSet<&str> = base.keys().chain(new.keys()).copied().collect();
     let nothing = FunctionCost::default();
-    let change = |name: &str| {
+    let change_of = |name: &str| {
         let [base, new] = [&base, &new].map(|side| side.get(name).copied().unwrap_or(&nothing));
         change(name, base, new, &has_counted)
     };
     let mut functions: Vec<FunctionChange> =
-        names.into_iter().map(change).filter(FunctionChange::differs).collect();
+        names.into_iter().map(change_of).filter(FunctionChange::differs).collect();
     functions.sort_by_key(|one| {
         let events =
             one.events.values().fold(0, |sum: u64, it| sum.saturating_add(it.unsigned_abs()));

@@ -180,13 +180,13 @@ fn name_sets(points: &[Point]) -> [Vec<String>; 3] {
     let enough: Vec<&String> =
         all.into_iter().filter(|name| have(name) >= FEWEST_OF_EVENT).collect();
     let memory = [Event::StringBytes.word(), Event::DataLines.word()];
-    let of = |holds: &dyn Fn(&str) -> bool| {
+    let sum_where = |holds: &dyn Fn(&str) -> bool| {
         enough.iter().filter(|name| holds(name)).map(|name| (*name).clone()).collect()
     };
     [
-        of(&|name| name == INSTRUCTIONS),
-        of(&|name| name == INSTRUCTIONS || memory.contains(&name)),
-        of(&|_| true),
+        sum_where(&|name| name == INSTRUCTIONS),
+        sum_where(&|name| name == INSTRUCTIONS || memory.contains(&name)),
+        sum_where(&|_| true),
     ]
 }
 
@@ -257,8 +257,9 @@ mod tests {
         (1..20)
             .map(|at| {
                 let (instructions, bytes) = (at * at * 37 % 900 + 200, at * 53 % 400 + 1);
-                let of = |name: &str, count| (name.to_owned(), count);
-                let features = [of(INSTRUCTIONS, instructions), of("string-bytes", bytes)];
+                let named_count = |name: &str, count| (name.to_owned(), count);
+                let features =
+                    [named_count(INSTRUCTIONS, instructions), named_count("string-bytes", bytes)];
                 Point { features: features.into(), nanoseconds: nanoseconds(instructions, bytes) }
             })
             .collect()

@@ -133,9 +133,9 @@ impl Judge<'_> {
 
 /// The same outcomes where nobody asked what passes.
 fn unasked(outcomes: &[Outcome]) -> Vec<Outcome> {
-    let unasked = |outcome: &Outcome| match outcome {
+    let is_unasked = |outcome: &Outcome| match outcome {
         Outcome::Passed => Outcome::Unasked,
         outcome => *outcome,
     };
-    outcomes.iter().map(unasked).collect()
+    outcomes.iter().map(is_unasked).collect()
 }

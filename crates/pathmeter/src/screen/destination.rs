@@ -148,18 +148,19 @@ impl Identity {
 
 impl Destination {
     fn open(path: &Path, screen: &Screen) -> Result<Self, Failure> {
-        let writing = |error| writing(path, error);
+        let to_failure = |error| writing(path, error);
         if is_stdout(path) {
             return Ok(Self { path: path.to_owned(), special: None, is_said: false });
         }
         let special = match fs::metadata(path) {
             Ok(about) if about.file_type().is_fifo() => Some(open_pipe(path, screen)?),
             Ok(about) if !about.is_file() && !about.is_dir() => Some(
-                interrupt::blocking(|| File::options().write(true).open(path))?.map_err(writing)?,
+                interrupt::blocking(|| File::options().write(true).open(path))?
+                    .map_err(to_failure)?,
             ),
             _ => {
                 interrupt::undisturbed(|| temporary_beside(&target(path)).map(drop))
-                    .map_err(writing)?;
+                    .map_err(to_failure)?;
                 None
             }
         };

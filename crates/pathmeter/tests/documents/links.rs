@@ -35,14 +35,14 @@ fn fault(document: &str, target: &str) -> Option<String> {
     let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
     let folder = Path::new(document).parent().unwrap();
     let file = if file.is_empty() { Path::new(document).to_owned() } else { folder.join(file) };
-    let fault = |what: &str| Some(format!("{document}: ({target}): {what}"));
+    let fault_of_link = |what: &str| Some(format!("{document}: ({target}): {what}"));
     if !root().join(&file).exists() {
-        return fault("there is no such file");
+        return fault_of_link("there is no such file");
     }
     if anchor.is_empty() || anchors(&read(file.to_str().unwrap())).iter().any(|it| it == anchor) {
         return None;
     }
-    fault("there is no such heading")
+    fault_of_link("there is no such heading")
 }
 
 #[test]

@@ -51,6 +51,30 @@ fn no_function_is_a_bare_participle() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
+/// The name of the closure that a line of Rust defines.
+fn bound(line: &str) -> Option<&str> {
+    let (name, value) = line.trim_start().strip_prefix("let ")?.split_once(" = ")?;
+    let is_closure = value.strip_prefix("move ").unwrap_or(value).starts_with('|');
+    is_closure.then(|| name.strip_prefix("mut ").unwrap_or(name))
+}
+
+#[test]
+fn no_closure_has_the_name_of_a_function_of_its_file() {
+    let sources = files(|name| Path::new(name).extension().is_some_and(|end| end == "rs"));
+    let mut bad = Vec::new();
+    for source in &sources {
+        let text = read(source);
+        // Those that are not indented: a method hides nothing.
+        let functions: Vec<_> =
+            text.lines().filter(|line| !line.starts_with(' ')).filter_map(defined).collect();
+        let closures = text.lines().filter_map(bound).filter(|name| functions.contains(name));
+        bad.extend(closures.map(|name| format!("{source}: let {name} = |")));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    assert_eq!(bound("    let mut add = move |it| it + 1;"), Some("add"));
+    assert_eq!(bound("let add = one | other;"), None);
+}
+
 /// Whether a line of Rust is the first of a comment that says nothing.
 fn is_idle(line: &str) -> bool {
     let comment = line.trim_start().strip_prefix("/// ");

@@ -25,14 +25,15 @@ pub fn folded_stacks(explain: &Explain) -> String {
     let base = &explain.base.window;
     let Some(new) = &explain.new else { return lines_of(base) };
     let pairs = paired(base, &new.window);
-    let line = |(stack, [base, new]): (&Stack, &[u64; 2])| line(&stack.join(";"), &[*base, *new]);
-    pairs.iter().map(line).collect()
+    let line_of_pair =
+        |(stack, [base, new]): (&Stack, &[u64; 2])| line(&stack.join(";"), &[*base, *new]);
+    pairs.iter().map(line_of_pair).collect()
 }
 
 /// The chains of one window.
 pub(super) fn lines_of(tree: &WindowTree) -> String {
-    let line = |(stack, count): (&Stack, &u64)| line(&stack.join(";"), &[*count]);
-    stacks(tree, name_of).iter().map(line).collect()
+    let line_of_stack = |(stack, count): (&Stack, &u64)| line(&stack.join(";"), &[*count]);
+    stacks(tree, name_of).iter().map(line_of_stack).collect()
 }
 
 /// A chain and its counts.

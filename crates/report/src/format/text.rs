@@ -99,8 +99,8 @@ fn filled(text: &str, indent: &str) -> String {
 /// A line for the kernel's regression tracker, if both releases end in their commit, as those of
 /// `CONFIG_LOCALVERSION_AUTO` do.
 fn introduced(base: &SideInfo, new: &SideInfo) -> String {
-    let commit = |side: &SideInfo| side.release.as_deref().and_then(commit).map(str::to_owned);
-    match (commit(base), commit(new)) {
+    let commit_of = |side: &SideInfo| side.release.as_deref().and_then(commit).map(str::to_owned);
+    match (commit_of(base), commit_of(new)) {
         (Some(base), Some(new)) if base != new => format!("\n#regzbot introduced: {base}..{new}\n"),
         _ => String::new(),
     }

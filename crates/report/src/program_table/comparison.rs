@@ -149,8 +149,9 @@ struct Split<'a> {
 }
 
 fn split<'a>(parted: &Parted<'a>, shown: Rows) -> Split<'a> {
-    let is_same = |row: &Row<'_>| shown == Rows::Folded && is_same(*row);
-    let (mut same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    let is_hidden = |row: &Row<'_>| shown == Rows::Folded && is_same(*row);
+    let (mut same, mut changed): (Vec<_>, Vec<_>) =
+        parted.rows.iter().copied().partition(is_hidden);
     same.retain(|row| row.path.is_own_work());
     let others = not_own_work(&mut changed, shown);
     let rest = rest(&mut changed, shown, MOST_CHANGED);
@@ -254,8 +255,9 @@ fn more(rows: &[Row<'_>], difference: impl Fn(&Row<'_>) -> i64, style: Style) ->
 
 /// The first run, where it is not the only one; what is the same is folded.
 fn first(parted: &Parted<'_>, shown: Rows, style: Style) -> String {
-    let is_same = |row: &Row<'_>| shown == Rows::Folded && is_first_same(&row.work.first);
-    let (mut same, mut changed): (Vec<_>, Vec<_>) = parted.rows.iter().copied().partition(is_same);
+    let is_hidden = |row: &Row<'_>| shown == Rows::Folded && is_first_same(&row.work.first);
+    let (mut same, mut changed): (Vec<_>, Vec<_>) =
+        parted.rows.iter().copied().partition(is_hidden);
     same.retain(|row| row.path.is_own_work());
     changed.sort_by_key(|row| Reverse(row.work.first.difference.unsigned_abs()));
     let others = not_own_work(&mut changed, shown);

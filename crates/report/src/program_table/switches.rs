@@ -17,9 +17,9 @@ const SWITCHES: [Event; 3] = [Event::Sleeps, Event::Preemptions, Event::WakeUps]
 
 /// The rows and regions in which tasks were switched or woken; nothing if there are none.
 pub(super) fn switches(result: &Measurement, shown: Rows, style: Style) -> String {
-    let numbers = |path: &'_ PathResult| (path.path.clone(), numbers(path));
+    let numbers_of = |path: &'_ PathResult| (path.path.clone(), numbers(path));
     let is_one = |path: &&PathResult| !path.work_kind().is_some_and(RowKind::is_total);
-    let rows = result.paths.iter().filter(is_one).map(numbers);
+    let rows = result.paths.iter().filter(is_one).map(numbers_of);
     let mut rows: Vec<(String, [u64; 3])> = rows.filter(|row| sum(row.1) > 0).collect();
     if rows.is_empty() {
         return String::new();

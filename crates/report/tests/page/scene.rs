@@ -236,7 +236,7 @@ pub(crate) fn slope() -> PageSection {
 
 /// A program of which `openat` costs the most instructions more, and `pipe2` the most percent.
 pub(crate) fn program_comparison() -> PageSection {
-    let result = |release: &str, [openat, pipe2]: [u64; 2]| {
+    let result_of = |release: &str, [openat, pipe2]: [u64; 2]| {
         let rows = vec![
             row(RowKind::Interrupt, "timer", 9, 90_000 * (1 + openat % 2)),
             row(RowKind::Syscall, "pipe2", 1, pipe2),
@@ -244,7 +244,7 @@ pub(crate) fn program_comparison() -> PageSection {
         ];
         program("vmlinuz", configuration(release, 6), vec![run(0, rows); 7]).result()
     };
-    let results = [result("6.1.0", [500_000, 900]), result("6.12.0", [507_295, 1_557])];
+    let results = [result_of("6.1.0", [500_000, 900]), result_of("6.12.0", [507_295, 1_557])];
     let comparison = Box::new(compare(&results[0], &results[1], Threshold::default()));
     PageSection::Comparison { comparison, explanations: vec![], results: vec![] }
 }
@@ -252,7 +252,7 @@ pub(crate) fn program_comparison() -> PageSection {
 /// A program that costs an exact number of instructions for each N, and some that scatter.
 pub(crate) fn program_slope() -> PageSection {
     let numbers = [25, 50, 100, 200];
-    let result = |number: &u64| {
+    let result_of = |number: &u64| {
         let rows = |at: u64| {
             vec![
                 row(RowKind::Syscall, "getppid", 1, 1000 + 321 * number),
@@ -263,7 +263,7 @@ pub(crate) fn program_slope() -> PageSection {
         let runs = (0..7).map(|at| run(0, rows(at))).collect();
         program("vmlinuz", configuration("6.1.0", 6), runs).result()
     };
-    let results: Vec<Measurement> = numbers.iter().map(result).collect();
+    let results: Vec<Measurement> = numbers.iter().map(result_of).collect();
     let steps: Vec<(u64, String)> = numbers.iter().map(|it| (*it, it.to_string())).collect();
     let command = vec![HOSTILE.to_owned(), "N".to_owned()];
     let slope = ProgramSlopeResult::of(("N", command), &steps, &results).unwrap();

@@ -426,8 +426,8 @@ impl Sources for Programs {
 
 #[test]
 fn a_program_is_told_by_the_users_file_and_kept_by_all_that_it_is() {
-    let parse = |text| Condition::parse(text, &Programs).unwrap();
-    let (one, same, other) = (parse("tc:a1"), parse("tc:a2"), parse("tc:b"));
+    let parse_words = |text| Condition::parse(text, &Programs).unwrap();
+    let (one, same, other) = (parse_words("tc:a1"), parse_words("tc:a2"), parse_words("tc:b"));
     assert_eq!(one.fingerprint(), same.fingerprint());
     assert_ne!(one.fingerprint(), other.fingerprint());
     assert_ne!(one.hashes(), same.hashes(), "another program may set something else");

@@ -253,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = crate::Cache::at(folder.path().to_owned()).unwrap();
         let boots = std::cell::Cell::new(0);
-        let boot = |under: &str, runs: u32, in_initramfs: bool| {
+        let boot_under = |under: &str, runs: u32, in_initramfs: bool| {
             let condition = Condition::parse(under, &|_: &str| Err(String::new())).unwrap();
             let parcel = Parcel::of_paths(&Plan::new(Suite::Exact, runs), &condition);
             let parcel = if in_initramfs { parcel.in_initramfs() } else { parcel };
@@ -265,12 +265,12 @@ mod tests {
             boots.set(boots.get() + host.origins().len());
             boots.get()
         };
-        assert_eq!(boot("default", 1, false), 1);
-        assert_eq!(boot("default", 2, false), 1);
-        assert_eq!(boot("cgroup:depth=3", 2, false), 1);
-        assert_eq!(boot("boot:threadirqs", 2, false), 2);
-        assert_eq!(boot("boot:threadirqs cgroup:depth=3", 2, false), 2);
-        assert_eq!(boot("default", 1, true), 3);
-        assert_eq!(boot("default", 2, true), 4);
+        assert_eq!(boot_under("default", 1, false), 1);
+        assert_eq!(boot_under("default", 2, false), 1);
+        assert_eq!(boot_under("cgroup:depth=3", 2, false), 1);
+        assert_eq!(boot_under("boot:threadirqs", 2, false), 2);
+        assert_eq!(boot_under("boot:threadirqs cgroup:depth=3", 2, false), 2);
+        assert_eq!(boot_under("default", 1, true), 3);
+        assert_eq!(boot_under("default", 2, true), 4);
     }
 }

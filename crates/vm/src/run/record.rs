@@ -432,11 +432,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned()).unwrap();
         let host = FakeHost::dying_in(&[0, 1, 2], &panicked());
-        let symbols = || {
+        let read_symbols = || {
             with_request(&host, Some(&cache), |request| symbols_in::<FakeGuest>(&host, request))
                 .unwrap()
         };
-        assert_eq!((symbols(), symbols()), (SYMBOLS.to_vec(), SYMBOLS.to_vec()));
+        assert_eq!((read_symbols(), read_symbols()), (SYMBOLS.to_vec(), SYMBOLS.to_vec()));
         assert_eq!(host.origins(), [Origin::Boot, Origin::Snapshot]);
         with_request(&host, Some(&cache), |request| {
             let parcel = request.parcel_of(&Plan::new(Suite::Exact, request.runs));

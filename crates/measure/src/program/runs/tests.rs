@@ -262,10 +262,10 @@ fn rows_of_one_name_are_joined() {
 #[test]
 fn lines_of_data_are_joined_if_they_were_counted() {
     let lines = || events(&[(Event::DataLines, 4)]);
-    let row = |id| AccountRow { events: lines(), ..row(RowKind::Syscall, id, 50) };
+    let row_of_call = |id| AccountRow { events: lines(), ..row(RowKind::Syscall, id, 50) };
     for (counted, lines) in [(false, 0), (true, 8)] {
         let also = AlsoCounted { lines: counted, ..AlsoCounted::default() };
-        let run = account(vec![row(4000), row(4000)]);
+        let run = account(vec![row_of_call(4000), row_of_call(4000)]);
         let read = account_runs(of(vec![run]), &[100], &kernel(), also).unwrap();
         assert_eq!(read.runs[0].rows[0].events.get(&Event::DataLines).copied().unwrap_or(0), lines);
     }

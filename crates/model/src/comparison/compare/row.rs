@@ -92,7 +92,7 @@ impl<'a> Row<'a> {
         let blank = with_functions(blank, base?, new?, rules);
         let Some(judgement) = judgement else { return compared(blank, run) };
         // What is beyond all values of a side is no more than its lower bounds tell.
-        let judged = |judgement: Judgement, [base_most, new_most]: [u64; 2], verdict| {
+        let with_verdict = |judgement: Judgement, [base_most, new_most]: [u64; 2], verdict| {
             let is_bound = |side, values: [u64; 2]| {
                 values.into_iter().any(|value| at_least(side, Some(value)))
             };
@@ -101,11 +101,12 @@ impl<'a> Row<'a> {
             let sides = PathComparison { base_at_least, new_at_least, ..blank.clone() };
             judged(sides, judgement, verdict, rules)
         };
-        let row = judged(judgement, [judgement.base, judgement.new], judgement.verdict.into());
+        let row =
+            with_verdict(judgement, [judgement.base, judgement.new], judgement.verdict.into());
         let tail = TailVerdict::of(base?, new?, [judgement.base, judgement.new]);
         let Some(tail) = tail.filter(|it| it.leads(&row)) else { return compared(row, run) };
         let pair = Judgement { base: tail.base, new: tail.new, ..judgement };
-        let row_of_tail = judged(pair, tail.highest, tail.verdict);
+        let row_of_tail = with_verdict(pair, tail.highest, tail.verdict);
         let of_tail = PathComparison { unit: tail.unit, ..row_of_tail };
         compared(tail.explain(of_tail, &row), run)
     }

@@ -78,8 +78,8 @@ pub(super) fn totals(rows: &mut [Compared<'_>]) {
     let places = (place(rows, RowKind::OwnWork), place(rows, RowKind::Sum));
     let (Some(own), Some(sum)) = places else { return };
     let [of_own, of_sum] = [own, sum].map(|at| rows[at].run);
-    let sides = |at: usize| [rows[at].comparison.base, rows[at].comparison.new];
-    let is_more = sides(own).into_iter().zip(sides(sum)).any(|(part, whole)| part > whole);
+    let sides_at = |at: usize| [rows[at].comparison.base, rows[at].comparison.new];
+    let is_more = sides_at(own).into_iter().zip(sides_at(sum)).any(|(part, whole)| part > whole);
     if is_more && !show(&mut rows[own], of_sum) {
         show(&mut rows[sum], of_own);
     }

@@ -263,14 +263,14 @@ mod tests {
         number: u64,
         costs: impl Fn(u64, u64) -> Vec<(RowKind, &'static str, u64)>,
     ) -> ProgramExample {
-        let rows = |at| {
+        let rows_at = |at| {
             let rows = costs(number, at).into_iter();
             rows.map(|(kind, name, cost)| work(kind, name, number, cost)).collect()
         };
         program(
             "k",
             example::configuration("6.1.0", 7),
-            (0..7).map(|at| run(0, rows(at))).collect(),
+            (0..7).map(|at| run(0, rows_at(at))).collect(),
         )
     }
 

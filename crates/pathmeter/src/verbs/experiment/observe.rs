@@ -254,15 +254,15 @@ fn reason(failure: &Failure) -> String {
 /// none.
 fn to_exact_cell(measurement: &Measurement, path: &str) -> ExactCell {
     let Some(row) = row(measurement, path) else { return no_such_path() };
-    let reason = || row.reason.clone().unwrap_or_default();
+    let reason_of_row = || row.reason.clone().unwrap_or_default();
     match (&row.status, &row.estimate, row.samples.iter().max()) {
         (Status::Ok, Some(estimate), Some(&worst)) => {
             let measured = Measured::new(estimate.value, worst);
             ObservedCell::Measured(measured.in_steps(row.unit == Unit::Clock))
         }
         (Status::Ok, ..) => ObservedCell::Failed("it has no samples".to_owned()),
-        (Status::Unsupported, ..) => ObservedCell::Unsupported(reason()),
-        (Status::Failed, ..) => ObservedCell::Failed(reason()),
+        (Status::Unsupported, ..) => ObservedCell::Unsupported(reason_of_row()),
+        (Status::Failed, ..) => ObservedCell::Failed(reason_of_row()),
     }
 }
 

@@ -43,15 +43,15 @@ pub(super) fn explained(args: &ExplainArgs, screen: &Screen) -> Result<Explain, 
         let [base, new] = two_row_trees([&session, &guests], &images[0], asked, &progress)?;
         return Ok(Explain::new(base, Some(new)));
     }
-    let tree = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
+    let tree_of = |image: &Image, line: &Line<'_>| tree([&session, &guests], image, &asked, line);
     let Some([base, new]) = images.first_chunk() else {
         let image = &images[0];
-        return Ok(Explain::new(tree(image, &line("", image))?, None));
+        return Ok(Explain::new(tree_of(image, &line("", image))?, None));
     };
     refuse_few(Some(args.guest.runs() as usize))?;
     let lines = (line("base ", base), line("new ", new));
     // A thread each, which outlives the guest that it starts: QEMU is killed when that thread ends.
-    let trees = at_once(|| tree(base, &lines.0), || tree(new, &lines.1));
+    let trees = at_once(|| tree_of(base, &lines.0), || tree_of(new, &lines.1));
     let (of_base, of_new) = Failure::both(trees.0, trees.1)?;
     let explain = Explain::new(of_base, Some(of_new));
     Ok(with_causes(explain, &session, [base, new], screen))

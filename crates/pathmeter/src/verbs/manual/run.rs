@@ -38,12 +38,12 @@ fn with_values(command: &Command) -> Command {
     // Names and values are needed until the process ends, which is soon.
     let name: &'static str = command.get_name().to_owned().leak();
     let written = list_write_prefixes(command);
-    let values = |argument: &str| match argument {
+    let values_of = |argument: &str| match argument {
         "write" => Some(written.clone()),
         argument => values(name, argument),
     };
     let shown = command.get_arguments().filter(|argument| !argument.is_hide_set()).cloned();
-    let arguments = shown.map(|argument| match values(argument.get_id().as_str()) {
+    let arguments = shown.map(|argument| match values_of(argument.get_id().as_str()) {
         Some(values) => {
             let values = values.into_iter().map(|value| &*value.leak());
             argument.value_parser(PossibleValuesParser::new(values))

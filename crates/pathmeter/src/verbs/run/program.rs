@@ -27,8 +27,8 @@ pub(crate) fn results(
     screen: &Screen,
 ) -> Result<Vec<Measurement>, Failure> {
     if subjects.iter().all(|subject| subject.kernel().is_none()) {
-        let unnamed = |_: &Session, _: &Image, _: Report<'_>| Err(unnamed(&[]));
-        return Sides::prepare(subjects, &args.guest)?.results(&unnamed, screen);
+        let refuse_unnamed = |_: &Session, _: &Image, _: Report<'_>| Err(unnamed(&[]));
+        return Sides::prepare(subjects, &args.guest)?.results(&refuse_unnamed, screen);
     }
     if args.packing.command.is_empty() {
         return Err(unnamed(&subjects));

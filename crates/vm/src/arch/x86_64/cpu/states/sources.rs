@@ -140,12 +140,12 @@ struct Printed {
 /// Where a machine printed this file of a profile as the profile shows it on a branch, or that none
 /// is known to have.
 pub(super) fn of(profile: &str, branch: (u32, u32), file: &str) -> &'static str {
-    let printed = |one: &&Printed| {
+    let printed_line = |one: &&Printed| {
         one.profile == profile
             && one.branches.iter().any(|known| known.number == branch)
             && one.files.contains(&file)
     };
-    PRINTED.iter().find(printed).map_or(COMPUTED, |one| one.source)
+    PRINTED.iter().find(printed_line).map_or(COMPUTED, |one| one.source)
 }
 
 const fn printed(
